@@ -1,0 +1,270 @@
+"""The command ``serq``: run, check and format programs.
+
+In come arguments, out go text and an exit code: 0 fine; 1 the program is wrong, the run failed or a session
+was stuck; 2 usage; 3 we are wrong. What takes long to import is imported by the command that needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from serq_lab.version import VERSION
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+    from serq_lab.pipeline import Program
+    from serq_lab.report.report import Report
+
+FINE, WRONG, OURS, INTERRUPTED = 0, 1, 3, 130
+"""Exit codes; that of wrong usage, 2, is click's."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command with these arguments (those of the process by default) and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A name in Greek must not end a run on an ASCII terminal.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = commands.main(arguments, prog_name="serq", standalone_mode=False)
+    except click.ClickException as fault:
+        fault.show()
+        return fault.exit_code
+    except click.Abort:
+        write("interrupted", sys.stderr)
+        return INTERRUPTED
+    except Exception as fault:
+        # The last line of defence: what is no fault of the program or its user is one of ours.
+        from serq_lab.diagnostics.errors import ProgramError, RunError
+
+        if isinstance(fault, (ProgramError, RunError)):
+            write(str(fault), sys.stderr)
+            return WRONG
+        write(traceback.format_exc() + "serq is at fault here, not the program.", sys.stderr)
+        return OURS
+    return code if isinstance(code, int) else FINE
+
+
+def whole(text: str) -> int:
+    """A whole number in any of the language's spellings: ``4``, ``4.0``, ``1e3``, ``1_000``."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        raise click.BadParameter(f'"{text}" is not a number.') from None
+    if not number.is_integer():
+        raise click.BadParameter(f'"{text}" is not a whole number.')
+    return int(number)
+
+
+def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """``NAME=VALUE`` arguments as a mapping; a repeated name is an error of usage."""
+    values: dict[str, str] = {}
+    for argument in given:
+        name, equals, value = (part.strip() for part in argument.partition("="))
+        if not (name and equals and value):
+            raise click.BadParameter(f'"{argument}" is not {parameter.metavar}.', context, parameter)
+        if name in values:
+            raise click.BadParameter(f'"{name}" is given twice.', context, parameter)
+        values[name] = value
+    return values
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, prog_name="serq", message="%(prog)s %(version)s")
+def commands() -> None:
+    """Programs in the serQ language: queues, memory and sessions."""
+
+
+@commands.command()
+@click.argument("file")
+@click.option("--set", "sets", multiple=True, metavar="NAME=EXPR", callback=pairs, help="New value of a let.")
+@click.option("--def", "defs", multiple=True, metavar="NAME=BODY", callback=pairs, help="New body of a def.")
+@click.option("--seed", type=whole, metavar="N", help="In place of the program's seed.")
+@click.option("--horizon", type=float, metavar="T", help="In place of the program's horizon.")
+@click.option("--warmup", type=float, metavar="T", help="In place of the program's warm-up.")
+@click.option("--arrivals", type=whole, metavar="N", help="So many arrivals, then drain.")
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@click.option("--dump", metavar="DIR", help="Write the samples of each observation to DIR/NAME.csv.")
+@click.option("--quiet", is_flag=True, help="No progress, no warnings, no notes.")
+def run(
+    file: str,
+    sets: dict[str, str],
+    defs: dict[str, str],
+    seed: int | None,
+    horizon: float | None,
+    warmup: float | None,
+    arrivals: int | None,
+    as_json: bool,
+    dump: str | None,
+    quiet: bool,
+) -> int:
+    """Run the program in FILE and print its report."""
+    from serq_lab.pipeline import load
+
+    program = load(file, defs=defs)
+    refuse_unknown_lets(program, sets)
+    if not quiet:
+        show_warnings(program)
+    with ProgressBar(shown=not quiet and sys.stderr.isatty()) as bar:
+        report = program.run(
+            sets, seed=seed, horizon=horizon, warmup=warmup, arrivals=arrivals, progress=bar.move
+        )
+    if dump is not None:
+        dump_samples(report, Path(dump))
+    if as_json:
+        write(report.to_json(), sys.stdout)
+        for note in [] if quiet else report.notes:
+            write(note, sys.stderr)
+    else:
+        write(report.to_text(notes=not quiet, plus_minus=plus_minus(sys.stdout)), sys.stdout)
+    return WRONG if report.n_stuck else FINE
+
+
+@commands.command()
+@click.argument("file")
+def check(file: str) -> int:
+    """Say what is wrong with the program in FILE, without running it."""
+    from serq_lab.pipeline import load
+
+    show_warnings(load(file))
+    write(f"{file}: no faults", sys.stdout)
+    return FINE
+
+
+@commands.command()
+@click.argument("file")
+@click.option("--write", "rewrite", is_flag=True, help="Rewrite FILE instead of printing it.")
+@click.option("--check", "only_check", is_flag=True, help="Print nothing; exit 1 if FILE would change.")
+def fmt(file: str, rewrite: bool, only_check: bool) -> int:
+    """Print the program in FILE in canonical form, comments kept."""
+    if rewrite and only_check:
+        raise click.UsageError("--write and --check do not go together.")
+    from serq_lab.pipeline import read, tree_of
+    from serq_lab.syntax.printer import print_program
+
+    source = read(file)
+    formatted = print_program(tree_of(source)).encode("utf-8")
+    is_changed = formatted != Path(file).read_bytes()
+    if only_check:
+        if is_changed:
+            write(f"{file}: would change", sys.stderr)
+        return WRONG if is_changed else FINE
+    if not rewrite:
+        write(formatted.decode("utf-8"), sys.stdout, end="")
+    elif is_changed:
+        replace_file(Path(file), formatted)
+    return FINE
+
+
+class ProgressBar:
+    """A bar on stderr, from the moment a run has taken a second; it leaves no trace behind."""
+
+    PATIENCE = 1.0  # seconds
+
+    def __init__(self, *, shown: bool) -> None:
+        from time import monotonic
+
+        self._clock = monotonic
+        self._due_at = monotonic() + self.PATIENCE if shown else float("inf")
+        self._bar: tqdm[None] | None = None
+
+    def move(self, share: float) -> None:
+        """Show that `share` of the run, between 0 and 1, is done."""
+        if self._clock() < self._due_at:
+            return
+        if self._bar is None:
+            from tqdm import tqdm
+
+            shape = "{percentage:3.0f}% {bar} {elapsed} gone, {remaining} to go"
+            self._bar = tqdm(total=1.0, leave=False, file=sys.stderr, bar_format=shape)
+        self._bar.update(share - self._bar.n)
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def refuse_unknown_lets(program: Program, sets: dict[str, str]) -> None:
+    """A name in `--set` that is no let of the program is an error of usage."""
+    from serq_lab.diagnostics.catalogue import did_you_mean
+
+    for name in sets:
+        if name not in program.lets:
+            known = ", ".join(program.lets)
+            hint = did_you_mean(name, program.lets) or (f"its lets are {known}" if known else "it has none")
+            raise click.UsageError(f'--set: the program has no let "{name}"; {hint}')
+
+
+def show_warnings(program: Program) -> None:
+    """The checker's warnings as caret text on stderr."""
+    from serq_lab.diagnostics.render import render
+
+    if program.warnings:
+        write(render(program.warnings), sys.stderr)
+
+
+def dump_samples(report: Report, folder: Path) -> None:
+    """Each observation as CSV ``time,session,turn,value`` in UTF-8, one file a name."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, row in report.observe.items():
+            columns = (column.tolist() for column in (row.times, row.sessions, row.turns, row.samples))
+            lines = [
+                f"{time!r},{session},{turn},{value!r}\n"
+                for time, session, turn, value in zip(*columns, strict=True)
+            ]
+            text = "time,session,turn,value\n" + "".join(lines)
+            (folder / f"{name}.csv").write_text(text, encoding="utf-8", newline="\n")
+    except OSError as fault:
+        raise click.FileError(str(folder), fault.strerror) from None
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Put `content` in the place of a file in one step: another program sees the old text or the new one."""
+    import shutil
+    import tempfile
+
+    target = path.resolve()
+    try:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, delete=False) as beside:
+            beside.write(content)
+        shutil.copymode(target, beside.name)
+        os.replace(beside.name, target)
+    except OSError as fault:
+        raise click.FileError(str(path), fault.strerror) from None
+
+
+def plus_minus(stream: TextIO) -> str:
+    """The sign as far as the stream can print it."""
+    try:
+        "±".encode(stream.encoding or "ascii")
+    except UnicodeEncodeError:
+        return "+/-"
+    return "±"
+
+
+def write(text: str, stream: TextIO, end: str = "\n") -> None:
+    """Print; a reader that has gone away, as in ``serq run FILE | head``, is no fault."""
+    try:
+        print(text, end=end, file=stream, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

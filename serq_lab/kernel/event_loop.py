@@ -1,0 +1,226 @@
+"""The event loop: events in order of time, and what settles after each (`LANGUAGE.md` section 3).
+
+In come the tables of a program and its settings (`storage/setup.py`), out go `Records`. The loop runs in slices, so
+that between them Python can be interrupted and a progress bar can move.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from serq_lab.kernel.evaluation import NO_SESSION, evaluate, fail
+from serq_lab.kernel.invariants import Invariants
+from serq_lab.kernel.pools import serve_pools
+from serq_lab.kernel.records import FailureKind, Records
+from serq_lab.kernel.sessions import create_session, run_session
+from serq_lab.kernel.stages import end_job, end_shared_job, rate_stage
+from serq_lab.kernel.statistics import record_gauges, restart_averages, touch_all
+from serq_lab.kernel.storage.compilation import load_entry
+from serq_lab.kernel.storage.event_heap import EVENTS, close_top, schedule
+from serq_lab.kernel.storage.lists import take_ready
+from serq_lab.kernel.storage.memory import JIT, Row, entry, inlined, kernel
+from serq_lab.kernel.storage.setup import RunTables, Simulation
+from serq_lab.kernel.storage.state import (
+    RUN,
+    TAG_KINDS,
+    EventKind,
+    board_at,
+    heap_at,
+    item_at,
+    session_at,
+    stage_at,
+)
+from serq_lab.kernel.storage.tables import ArrivalKind
+
+MOST_AT_AN_INSTANT = 20_000_000  # sessions continued and events handled while time all but stands still
+LEAST_PROGRESS = 1e-12  # of the horizon: what counts as time passing
+
+
+@inlined
+def schedule_arrival(run: Row) -> None:
+    """Draw the next gap and schedule the arrival that it leads to."""
+    gap = evaluate(run, run.gap, NO_SESSION)
+    if not (gap > 0.0 and gap < math.inf) and run.arrival_kind == ArrivalKind.RENEWAL:
+        fail(run, FailureKind.GAP, run.gap_span, gap)
+    schedule(run, gap, EventKind.ARRIVAL, 0)
+
+
+@inlined
+def arrive(run: Row) -> None:
+    """An arrival: first the next one is scheduled, then the session is created."""
+    is_last = run.arrivals + 1 == run.limit
+    if not is_last and run.gap >= 0:
+        schedule_arrival(run)
+    create_session(run)
+
+
+@inlined
+def spin(run: Row) -> None:
+    """Something happened without time passing: stop a run that goes nowhere."""
+    run.spins += 1
+    if run.spins > MOST_AT_AN_INSTANT:
+        fail(run, FailureKind.NO_PROGRESS, -1, run.spins)
+
+
+@inlined
+def settle(run: Row) -> None:
+    """Run every ready session and serve the pools until nothing is ready; then re-rate stages and read gauges."""
+    board = board_at(run, 0)
+    while True:
+        while run.ready_head >= 0:
+            run_session(run, take_ready(run))
+            while run.n_replacements > 0:
+                run.n_replacements -= 1
+                create_session(run)
+            spin(run)
+            if board.failure != 0:
+                return
+        serve_pools(run)
+        if run.ready_head < 0:
+            break
+    if run.n_dirty > 0:
+        for i in range(run.n_stages):
+            if stage_at(run, i).is_dirty:
+                rate_stage(run, i)
+    if run.n_gauges > 0:
+        record_gauges(run)
+
+
+@inlined
+def handle(run: Row, kind: int, subject: int, order: int) -> None:
+    """Carry out one event; one that has become stale does nothing."""
+    if kind == EventKind.JOB_END:
+        if session_at(run, subject).job_event == order:
+            end_job(run, subject)
+    elif kind == EventKind.ARRIVAL:
+        arrive(run)
+    elif kind == EventKind.PS_END:
+        if stage_at(run, subject).pending_event == order:
+            end_shared_job(run, subject)
+    elif kind == EventKind.WARMUP:
+        run.is_warm = 1
+        restart_averages(run)
+
+
+@kernel
+def begin(run: Row) -> None:
+    """Before the first event: the warm-up is scheduled, the arrivals start, the first instant settles."""
+    if run.warmup > 0.0:
+        schedule(run, run.warmup, EventKind.WARMUP, 0)
+    else:
+        run.is_warm = 1
+    kind = run.arrival_kind
+    if kind == ArrivalKind.POISSON:
+        schedule(run, 0.0, EventKind.ARRIVAL, 0)
+    elif kind == ArrivalKind.RENEWAL:
+        schedule_arrival(run)
+    for _ in range(run.population):
+        create_session(run)
+    settle(run)
+
+
+@kernel
+def is_drained(run: Row) -> bool:
+    """Whether a run limited to a number of arrivals has seen its last session end."""
+    return run.limit > 0 and run.arrivals == run.limit and run.live == 0
+
+
+@kernel
+def run_events(run: Row, n: int) -> bool:
+    """Handle up to n events; true when the run is over."""
+    board = board_at(run, 0)
+    for _ in range(n):
+        if board.failure != 0 or is_drained(run):
+            return True
+        events = heap_at(run, EVENTS)
+        if events.n == 0:
+            return True
+        event = item_at(events, 0)
+        time, order, tag = event.time, event.order, event.tag
+        if not time <= run.horizon:
+            return True
+        if time > run.now:
+            run.now = time
+            board.now = time
+        if time >= run.progress_at:
+            run.spins = 0
+            run.progress_at = time + run.horizon * LEAST_PROGRESS
+        spin(run)
+        run.events += 1
+        run.has_open_top = 1
+        handle(run, tag % TAG_KINDS, tag // TAG_KINDS, order)
+        close_top(run)
+        settle(run)
+    return False
+
+
+@kernel
+def finish(run: Row) -> None:
+    """The run is over: say whether a limited run came to its end, and let the time averages reach there."""
+    board = board_at(run, 0)
+    run.failed_at = run.now
+    if run.limit > 0 and board.failure == 0:
+        run.asking = NO_SESSION
+        if run.arrivals < run.limit:
+            fail(run, FailureKind.ARRIVALS_UNREACHED, -1, run.arrivals)
+        elif run.live > 0:
+            fail(run, FailureKind.NOT_DRAINED, -1, run.live)
+        elif run.now <= run.warmup:
+            fail(run, FailureKind.DRAINED_IN_WARMUP, -1, run.now)
+    else:
+        run.now = run.horizon
+    touch_all(run)
+
+
+@entry
+def run_slice(runs: Row, n: int) -> bool:
+    """Entry from Python: `runs` is an array of one RUN record. Handles n events; true when the run is over."""
+    run = runs[0]
+    if run.order == 0 and run.events == 0 and run.arrivals == 0:
+        begin(run)
+    is_over = run_events(run, n)
+    if is_over:
+        finish(run)
+    return is_over
+
+
+EVENTS_A_SLICE = 1 << 16
+
+
+def simulate(tables: RunTables, *, on_slice: Callable[[float], None] | None = None, check: bool = False) -> Records:
+    """Run a program to its end.
+
+    Parameters
+    ----------
+    tables : RunTables
+    on_slice : callable, optional
+        Called with the present time between slices of the run; what it raises abandons the run.
+    check : bool
+        Check the invariants of the state after every event (slow).
+
+    Returns
+    -------
+    Records
+        With a `failure` if the run stopped early.
+
+    Raises
+    ------
+    InvariantError
+        A check found the engine in the wrong.
+    """
+    if JIT:
+        load_entry(run_slice, RUN)
+    simulation = Simulation(tables)
+    runs = simulation.runs if JIT else simulation.runs.view(np.recarray)
+    invariants = Invariants(simulation) if check else None
+    is_over = False
+    while not is_over:
+        is_over = run_slice(runs, EVENTS_A_SLICE if invariants is None else 1)
+        if invariants is not None:
+            invariants.check()
+        if on_slice is not None and not is_over:
+            on_slice(float(simulation.runs[0]["now"]))
+    return simulation.records()

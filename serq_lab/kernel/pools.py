@@ -1,0 +1,358 @@
+"""Pools: joining, admission, leaving, growing (`LANGUAGE.md` section 5).
+
+The cached side of a pool is in `cache.py`. Used by `sessions.py` and `event_loop.py`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from serq_lab.kernel.cache import TOLERANCE, comes_before, consume, make_room, put_entry, round_down, round_up
+from serq_lab.kernel.evaluation import evaluate, quantity, resolve, set_slot
+from serq_lab.kernel.statistics import change_queued, set_used
+from serq_lab.kernel.storage.lists import append_session, make_ready, unlink_session
+from serq_lab.kernel.storage.memory import Row, inlined, kernel
+from serq_lab.kernel.storage.state import (
+    Place,
+    allocation_at,
+    claim_at,
+    ensure_allocations,
+    op_at,
+    pool_at,
+    pool_shown_at,
+    scratch_at,
+    session_at,
+)
+
+CACHED, COMPUTED = 2, 3  # slots of the built-in attributes that admission and leaving set
+
+
+@inlined
+def new_allocation(run: Row, s: int, op: int, claim: int, p: int) -> int:
+    """A claim of session s on pool p, nothing allocated yet."""
+    a = run.free_allocation
+    if a >= 0:
+        run.free_allocation = allocation_at(run, a).next_claim
+    else:
+        a = run.n_allocations
+        run.n_allocations = a + 1
+        ensure_allocations(run, run, a + 1)
+    allocation = allocation_at(run, a)
+    allocation.session, allocation.op, allocation.claim, allocation.pool = s, op, claim, p
+    allocation.units, allocation.position, allocation.is_moved, allocation.is_held = 0.0, 0.0, 0, 0
+    allocation.next_claim, allocation.outer = -1, -1
+    return a
+
+
+@inlined
+def free_hold(run: Row, head: int) -> None:
+    """Give back the rows of a hold's claims."""
+    a = head
+    while a >= 0:
+        following = allocation_at(run, a).next_claim
+        allocation_at(run, a).next_claim = run.free_allocation
+        run.free_allocation = a
+        a = following
+
+
+@inlined
+def read_claim(run: Row, a: int, s: int) -> None:
+    """Evaluate a claim's header: its units and the room it needs, rounded up."""
+    allocation = allocation_at(run, a)
+    claim = claim_at(run, allocation.claim)
+    block = pool_at(run, allocation.pool).block
+    units = quantity(run, claim.units, s)
+    needs = units
+    if claim.reserve >= 0:
+        needs = max(units, quantity(run, claim.reserve, s))
+    allocation.units = round_up(units, block)
+    allocation.needs = round_up(needs, block)
+
+
+@inlined
+def join_pool(run: Row, s: int, o: int) -> bool:
+    """A session comes to a hold: it joins the first pool's queue, or false if it can never fit."""
+    op = op_at(run, o)
+    head, last = -1, -1
+    for k in range(op.first_claim, op.first_claim + op.n_claims):
+        p = resolve(run, claim_at(run, k).target, s)
+        a = new_allocation(run, s, o, k, p)
+        if head < 0:
+            head = a
+        else:
+            allocation_at(run, last).next_claim = a
+        last = a
+        read_claim(run, a, s)
+        needs, pool = allocation_at(run, a).needs, pool_at(run, p)
+        if needs > pool.cap:
+            pool.rejected += 1
+            if not needs >= pool.rejected_least:
+                pool.rejected_least = needs
+            if not needs <= pool.rejected_most:
+                pool.rejected_most = needs
+            free_hold(run, head)
+            return False
+    session = session_at(run, s)
+    session.pending = head
+    session.queue_pool = allocation_at(run, head).pool
+    session.queued_at = run.now
+    session.place = Place.QUEUED
+    enqueue(run, s, session.queue_pool)
+    return True
+
+
+@inlined
+def enqueue(run: Row, s: int, p: int) -> None:
+    """Put a session at the back of a pool's queue."""
+    pool = pool_at(run, p)
+    if pool.queue_head < 0 and pool.grower_head < 0:
+        run.n_waiting += 1
+    pool.queue_tail = append_session(run, s, pool.queue_tail)
+    if pool.queue_head < 0:
+        pool.queue_head = s
+    change_queued(run, p, 1.0)
+
+
+@inlined
+def dequeue(run: Row, s: int, p: int) -> None:
+    """Take a session out of a pool's queue."""
+    pool, session = pool_at(run, p), session_at(run, s)
+    if pool.queue_head == s:
+        pool.queue_head = session.next
+    if pool.queue_tail == s:
+        pool.queue_tail = session.previous
+    unlink_session(run, s)
+    if pool.queue_head < 0 and pool.grower_head < 0:
+        run.n_waiting -= 1
+    change_queued(run, p, -1.0)
+
+
+@inlined
+def queue_head(run: Row, p: int) -> int:
+    """The session that is first: in order of joining, or the one with the least keys, read now; -1 if none waits."""
+    pool = pool_at(run, p)
+    s = pool.queue_head
+    n = pool.n_queue_keys
+    if s < 0 or n == 0 or session_at(run, s).was_preempted:
+        return s
+    return least_keyed(run, s, pool.first_queue_key, n)
+
+
+@kernel
+def least_keyed(run: Row, s: int, first_key: int, n: int) -> int:
+    """Of a session and those linked behind it the one with the least keys; of equals the first."""
+    from_keys = 0
+    head = s
+    while s >= 0:
+        for k in range(n):
+            scratch_at(run, n + k).value = evaluate(run, first_key + k, s)
+        order = 1 if s == head else 0
+        k = 0
+        while order == 0 and k < n:
+            order = comes_before(scratch_at(run, n + k).value, scratch_at(run, k).value)
+            k += 1
+        if order == 1:
+            from_keys = s
+            for k in range(n):
+                scratch_at(run, k).value = scratch_at(run, n + k).value
+        s = session_at(run, s).next
+    return from_keys
+
+
+@inlined
+def fits(run: Row, head: int, s: int) -> bool:
+    """Whether a hold fits in all its pools, its header read afresh, pool by pool."""
+    is_fit = True
+    a = head
+    is_static = op_at(run, allocation_at(run, head).op).is_static
+    while a >= 0:
+        if not is_static:
+            read_claim(run, a, s)
+        allocation = allocation_at(run, a)
+        pool = pool_at(run, allocation.pool)
+        if pool_shown_at(run, allocation.pool).used + allocation.needs > pool.cap:
+            is_fit = False
+        a = allocation.next_claim
+    return is_fit
+
+
+@inlined
+def admit(run: Row, s: int, head: int) -> None:
+    """Admit a session: its prefix is consumed, room is made, the units are allocated."""
+    session, op = session_at(run, s), op_at(run, allocation_at(run, head).op)
+    most = math.inf
+    if op.reuse >= 0:
+        most = quantity(run, op.reuse, s)
+    dequeue(run, s, session.queue_pool)
+    first = pool_at(run, session.queue_pool)
+    if run.is_warm:
+        first.wait_sum += run.now - session.queued_at
+        first.wait_count += 1
+    run.admission += 1
+    session.admission = run.admission
+    session.was_preempted = 0
+    cached = 0.0
+    a = head
+    while a >= 0:
+        allocation = allocation_at(run, a)
+        p = allocation.pool
+        if op.has_cache:
+            allocation.position = consume(run, p, s, most)
+            cached = max(cached, allocation.position)
+        make_room(run, p, allocation.units)
+        shown = pool_shown_at(run, p)
+        set_used(run, p, shown.used + allocation.units, shown.holders + 1.0)
+        pool_at(run, p).admissions += 1
+        allocation.is_held = 1
+        allocation.admission = run.admission
+        a = allocation.next_claim
+    set_slot(run, s, CACHED, cached)
+    allocation_at(run, head).outer = session.innermost
+    session.innermost = head
+    session.pending = -1
+    make_ready(run, s)
+
+
+@inlined
+def serve_pool(run: Row, p: int) -> None:
+    """Retry a pool's growers, then admit from its queue."""
+    pool = pool_at(run, p)
+    while pool.grower_head >= 0:
+        s = pool.grower_head
+        session = session_at(run, s)
+        if not grow_allocation(run, session.grow_allocation, session.grow_units):
+            break
+        pool.grower_head = session.next
+        if pool.grower_tail == s:
+            pool.grower_tail = -1
+        unlink_session(run, s)
+        if pool.queue_head < 0 and pool.grower_head < 0:
+            run.n_waiting -= 1
+        make_ready(run, s)
+    while pool.via < 0:  # else a step stage serves the queue
+        s = queue_head(run, p)
+        if s < 0:
+            return
+        head = session_at(run, s).pending
+        if not fits(run, head, s):
+            return
+        admit(run, s, head)
+
+
+@inlined
+def serve_pools(run: Row) -> None:
+    """Serve every pool in order of declaration."""
+    if run.n_waiting > 0:
+        for p in range(run.n_pools):
+            serve_pool(run, p)
+
+
+@inlined
+def give_back(run: Row, s: int, a: int, is_moved: int) -> None:
+    """A pool of a hold gets its units back and keeps what the hold's `cache` clause says."""
+    allocation = allocation_at(run, a)
+    p = allocation.pool
+    op = op_at(run, allocation.op)
+    shown = pool_shown_at(run, p)
+    allocation.is_held = 0
+    holders = shown.holders - 1.0
+    set_used(run, p, shown.used - allocation.units if holders > 0.0 else 0.0, holders)
+    if op.has_cache:
+        computed = allocation.position if is_moved else allocation.units
+        kept = min(quantity(run, op.cache, s), computed)
+        put_entry(run, p, s, round_down(kept, pool_at(run, p).block))
+
+
+@inlined
+def undo_hold(run: Row, s: int) -> None:
+    """The innermost hold of a session ends, however it ends."""
+    session = session_at(run, s)
+    head = session.innermost
+    a = head
+    while a >= 0:
+        if allocation_at(run, a).is_held:
+            give_back(run, s, a, allocation_at(run, head).is_moved)
+        a = allocation_at(run, a).next_claim
+    session.innermost = allocation_at(run, head).outer
+    free_hold(run, head)
+
+
+@inlined
+def leave_hold(run: Row, s: int) -> None:
+    """The end of a hold's block."""
+    undo_hold(run, s)
+    set_slot(run, s, COMPUTED, 0.0)
+    serve_pools(run)
+
+
+@kernel
+def held_on(run: Row, s: int, p: int) -> int:
+    """The allocation of the innermost hold on a pool that has not given it back, or -1."""
+    head = session_at(run, s).innermost
+    while head >= 0:
+        a = head
+        while a >= 0:
+            allocation = allocation_at(run, a)
+            if allocation.pool == p and allocation.is_held:
+                return a
+            a = allocation.next_claim
+        head = allocation_at(run, head).outer
+    return -1
+
+
+@kernel
+def head_of(run: Row, s: int, a: int) -> int:
+    """The first claim of the hold that claim a belongs to."""
+    head = session_at(run, s).innermost
+    while head >= 0:
+        k = head
+        while k >= 0:
+            if k == a:
+                return head
+            k = allocation_at(run, k).next_claim
+        head = allocation_at(run, head).outer
+    return -1
+
+
+@kernel
+def release(run: Row, s: int, p: int) -> None:
+    """`release p`: early for one pool of the innermost hold on it."""
+    a = held_on(run, s, p)
+    if a >= 0:
+        give_back(run, s, a, allocation_at(run, head_of(run, s, a)).is_moved)
+        serve_pools(run)
+
+
+@kernel
+def grow_allocation(run: Row, a: int, units: float) -> bool:
+    """Enlarge an allocation to `units` if they fit."""
+    allocation = allocation_at(run, a)
+    p = allocation.pool
+    shown = pool_shown_at(run, p)
+    more = units - allocation.units
+    if shown.used + more > pool_at(run, p).cap + TOLERANCE:
+        return False
+    make_room(run, p, more)
+    set_used(run, p, shown.used + more, shown.holders)
+    allocation.units = units
+    return True
+
+
+@kernel
+def grow(run: Row, s: int, a: int, amount: float) -> bool:
+    """`grow p (d)`: at once if it fits; otherwise the session stalls and this is false."""
+    allocation = allocation_at(run, a)
+    p = allocation.pool
+    pool = pool_at(run, p)
+    units = round_up(allocation.units + amount, pool.block)
+    if grow_allocation(run, a, units):
+        return True
+    session = session_at(run, s)
+    session.grow_allocation, session.grow_units = a, units
+    session.place = Place.GROWING
+    if pool.queue_head < 0 and pool.grower_head < 0:
+        run.n_waiting += 1
+    pool.grower_tail = append_session(run, s, pool.grower_tail)
+    if pool.grower_head < 0:
+        pool.grower_head = s
+    return False

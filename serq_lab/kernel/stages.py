@@ -1,0 +1,238 @@
+"""Stages other than engines: fifo servers, processor sharing, delays (`LANGUAGE.md` sections 7.1 to 7.3, 7.6).
+
+Used by `sessions.py`, which starts jobs, and `event_loop.py`, which ends them.
+"""
+
+from __future__ import annotations
+
+from serq_lab.kernel.evaluation import NO_SESSION, evaluate
+from serq_lab.kernel.statistics import set_number
+from serq_lab.kernel.storage.event_heap import push, remove_at, schedule
+from serq_lab.kernel.storage.lists import append_session, make_ready, unlink_session
+from serq_lab.kernel.storage.memory import Row, inlined, kernel
+from serq_lab.kernel.storage.state import (
+    EventKind,
+    Place,
+    board_at,
+    heap_at,
+    item_at,
+    session_at,
+    stage_at,
+    stage_shown_at,
+)
+from serq_lab.kernel.storage.tables import StageKind
+
+ESTIMATE_WEIGHT = 0.01
+GREATEST_RHO = 0.99
+
+
+@inlined
+def start_job(run: Row, s: int, i: int, work: float) -> None:
+    """A session brings positive work to a stage."""
+    stage, session = stage_at(run, i), session_at(run, s)
+    session.place, session.stage, session.work, session.joined_at = Place.AT_STAGE, i, work, run.now
+    session.job_event = -1
+    if stage.is_listed:
+        list_job(run, s, i)
+    if stage.kind == StageKind.FIFO and stage.n_in_service >= stage.servers:
+        stage.wait_tail = append_session(run, s, stage.wait_tail)
+        if stage.wait_head < 0:
+            stage.wait_head = s
+    elif stage.kind == StageKind.PS:
+        share_stage(run, s, i)
+    else:
+        serve_job(run, s, i)
+    set_number(run, i, stage.n_jobs + 1)
+    show_busy(run, i)
+
+
+@inlined
+def show_busy(run: Row, i: int) -> None:
+    """`busy`: jobs in service at a fifo, else jobs present."""
+    stage = stage_at(run, i)
+    stage_shown_at(run, i).busy = stage.n_in_service if stage.kind == StageKind.FIFO else stage.n_jobs
+
+
+@inlined
+def serve_job(run: Row, s: int, i: int) -> None:
+    """A job starts at rate 1."""
+    session = session_at(run, s)
+    stage_at(run, i).n_in_service += 1
+    session.started_at = run.now
+    session.mark = run.now + session.work
+    session.job_event = schedule(run, session.work, EventKind.JOB_END, s)
+
+
+@inlined
+def end_job(run: Row, s: int) -> None:
+    """The job of a fifo or delay stage is done; the next that waits starts."""
+    session = session_at(run, s)
+    i = session.stage
+    stage = stage_at(run, i)
+    stage.n_in_service -= 1
+    complete_job(run, s, i)
+    waiting = stage.wait_head
+    if waiting >= 0:
+        leave_line(run, waiting, i)
+        serve_job(run, waiting, i)
+    show_busy(run, i)
+
+
+@kernel
+def leave_line(run: Row, s: int, i: int) -> None:
+    """Take a session out of the line that waits for a server."""
+    stage, session = stage_at(run, i), session_at(run, s)
+    if stage.wait_head == s:
+        stage.wait_head = session.next
+    if stage.wait_tail == s:
+        stage.wait_tail = session.previous
+    unlink_session(run, s)
+
+
+@inlined
+def complete_job(run: Row, s: int, i: int) -> None:
+    """Count a job that is done, and let its session go on."""
+    stage, session = stage_at(run, i), session_at(run, s)
+    wait, service = session.started_at - session.joined_at, run.now - session.started_at
+    if run.is_warm:
+        stage.completed += 1
+        stage.wait_sum += wait
+        stage.service_sum += service
+    if stage.is_estimated:
+        update_estimates(run, i, session.started_at, wait, service)
+    leave_stage(run, s, i)
+    make_ready(run, s)
+
+
+@inlined
+def leave_stage(run: Row, s: int, i: int) -> None:
+    """A session is at the stage no more, its job done or not."""
+    stage, session = stage_at(run, i), session_at(run, s)
+    session.stage, session.job_event = -1, -1
+    if stage.is_listed:
+        unlist_job(run, s, i)
+    set_number(run, i, stage.n_jobs - 1)
+
+
+@kernel
+def list_job(run: Row, s: int, i: int) -> None:
+    """Put a job at the end of the stage's list of jobs in order of joining."""
+    stage, session = stage_at(run, i), session_at(run, s)
+    session.job_previous, session.job_next = stage.job_tail, -1
+    if stage.job_tail >= 0:
+        session_at(run, stage.job_tail).job_next = s
+    else:
+        stage.job_head = s
+    stage.job_tail = s
+
+
+@kernel
+def unlist_job(run: Row, s: int, i: int) -> None:
+    """Take a job out of the stage's list."""
+    stage, session = stage_at(run, i), session_at(run, s)
+    if session.job_previous >= 0:
+        session_at(run, session.job_previous).job_next = session.job_next
+    else:
+        stage.job_head = session.job_next
+    if session.job_next >= 0:
+        session_at(run, session.job_next).job_previous = session.job_previous
+    else:
+        stage.job_tail = session.job_previous
+
+
+@kernel
+def advance_clock(run: Row, i: int) -> None:
+    """Bring the virtual clock of a ps stage to now."""
+    stage = stage_at(run, i)
+    if run.now > stage.clock_at:  # an infinite rate times no time is nothing
+        stage.clock += stage.rate * (run.now - stage.clock_at)
+        stage.clock_at = run.now
+
+
+@kernel
+def share_stage(run: Row, s: int, i: int) -> None:
+    """A job joins a ps stage: it is done when the clock reaches its mark."""
+    stage, session = stage_at(run, i), session_at(run, s)
+    advance_clock(run, i)
+    session.started_at = run.now
+    session.mark = stage.clock + session.work
+    session.job_order = run.order
+    push(run, stage.heap, session.mark, run.order, s)
+    run.order += 1
+    mark_dirty(run, i)
+
+
+@kernel
+def mark_dirty(run: Row, i: int) -> None:
+    """The population of a ps stage changed: it is re-rated when the instant settles."""
+    stage = stage_at(run, i)
+    if stage.is_dirty == 0:
+        stage.is_dirty = 1
+        run.n_dirty += 1
+
+
+@kernel
+def rate_stage(run: Row, i: int) -> None:
+    """Set the rate of a ps stage anew and schedule the end of its first job."""
+    stage = stage_at(run, i)
+    stage.is_dirty = 0
+    run.n_dirty -= 1
+    advance_clock(run, i)
+    stage.rate = 0.0
+    stage.pending_event = -1
+    if stage.n_jobs == 0:
+        return
+    board_at(run, 0).present = stage.n_jobs
+    capacity = evaluate(run, stage.capacity, NO_SESSION)
+    if not capacity > 0.0:
+        return
+    first = item_at(heap_at(run, stage.heap), 0)
+    stage.rate = capacity / stage.n_jobs
+    stage.pending_session = first.tag
+    stage.pending_mark = first.time
+    stage.pending_event = schedule(run, (first.time - stage.clock) / stage.rate, EventKind.PS_END, i)
+
+
+@kernel
+def end_shared_job(run: Row, i: int) -> None:
+    """The pending job of a ps stage is done."""
+    stage = stage_at(run, i)
+    advance_clock(run, i)
+    stage.clock = max(stage.clock, stage.pending_mark)
+    stage.pending_event = -1
+    s = stage.pending_session
+    leave_share(run, s, i)
+    complete_job(run, s, i)
+    show_busy(run, i)
+
+
+@kernel
+def leave_share(run: Row, s: int, i: int) -> None:
+    """Take a job's mark out of a ps stage."""
+    heap = heap_at(run, stage_at(run, i).heap)
+    k = 0  # nearly always the first; another only when a smaller mark came in at the same instant
+    while item_at(heap, k).tag != s:
+        k += 1
+    remove_at(run, stage_at(run, i).heap, k)
+    mark_dirty(run, i)
+
+
+@kernel
+def update_estimates(run: Row, i: int, started_at: float, wait: float, service: float) -> None:
+    """Exponentially weighted averages over completed jobs, the first value taken whole (section 7.6)."""
+    stage, shown = stage_at(run, i), stage_shown_at(run, i)
+    if stage.n_estimates == 0:
+        stage.mean_wait, stage.mean_service = wait, service
+    else:
+        gap = started_at - stage.last_start
+        if stage.n_estimates == 1:
+            stage.mean_gap = gap
+        else:
+            stage.mean_gap += ESTIMATE_WEIGHT * (gap - stage.mean_gap)
+        stage.mean_wait += ESTIMATE_WEIGHT * (wait - stage.mean_wait)
+        stage.mean_service += ESTIMATE_WEIGHT * (service - stage.mean_service)
+    stage.last_start = started_at
+    stage.n_estimates += 1
+    shown.est_lambda = 1.0 / stage.mean_gap if stage.mean_gap > 0.0 else 0.0
+    shown.est_rho = min(shown.est_lambda * stage.mean_service, GREATEST_RHO)
+    shown.est_wait = stage.mean_wait

@@ -1,0 +1,222 @@
+"""A run's memory: made from tables and settings, handed to the kernel, read out as records, given back.
+
+`Simulation` is the owner. Next on the way: `kernel/event_loop.py`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serq_lab.kernel.records import (
+    ChangeRecords,
+    Failure,
+    PoolRecords,
+    Records,
+    SampleRecords,
+    StageRecords,
+)
+from serq_lab.kernel.storage.memory import REALLOCATE_ADDRESS, RawBlock, free
+from serq_lab.kernel.storage.state import (
+    BOARD,
+    CHANGE,
+    GAUGE,
+    HEAP,
+    N_WINDOWS,
+    OBSERVATION,
+    POOL_SHOWN,
+    RUN,
+    SAMPLE,
+    SCRATCH,
+    STAGE_SHOWN,
+    WINDOW,
+)
+from serq_lab.kernel.storage.tables import ProgramTables
+
+GROWING_TABLES = ("sessions", "vectors", "owns", "allocations", "entries", "snapshots")
+
+
+class RunTables(NamedTuple):
+    """Everything that one run starts from; `lowering/lower.py` makes it.
+
+    `owner` keeps the native functions alive whose addresses the tables hold. `pools` and `stages` are rows a member.
+    `gauges` are rows of expressions. `pools_at`, `stages_at`: slots of the board.
+    """
+
+    program: ProgramTables
+    owner: object
+    pools: NDArray[np.void]
+    stages: NDArray[np.void]
+    gauges: NDArray[np.int64]
+    n_observations: int
+    board: NDArray[np.float64]
+    streams: NDArray[np.int64]
+    refill: int
+    pools_at: int
+    stages_at: int
+    n_attributes: int
+    n_keys: int
+    has_caches: bool
+    has_keyed_entries: bool
+    arrival_kind: int
+    gap: int
+    gap_span: int
+    population: int
+    init: int
+    start: int
+    horizon: float
+    warmup: float
+    limit: int
+
+
+class Simulation:
+    """The memory of one run.
+
+    Attributes
+    ----------
+    runs : ndarray of RUN, shape (1,)
+        What the kernel's entry takes.
+    """
+
+    def __init__(self, tables: RunTables) -> None:
+        self.tables = tables
+        self.runs = np.zeros(1, dtype=RUN)
+        n_stages = len(tables.stages)
+        self.pools, self.stages = tables.pools.copy(), tables.stages.copy()
+        self.board = tables.board.copy()
+        self.streams = tables.streams.copy()
+        self.heaps = np.zeros(1 + n_stages, dtype=HEAP)
+        self.observations = np.zeros(tables.n_observations, dtype=OBSERVATION)
+        self.gauges = np.zeros(len(tables.gauges), dtype=GAUGE)
+        self.windows = np.full(N_WINDOWS, np.nan).view(WINDOW)
+        self.scratch = np.zeros(2 * tables.n_keys, dtype=SCRATCH)
+        self._fill_members()
+        self._fill_run()
+        owned = self.runs, self.heaps, self.observations, self.gauges
+        weakref.finalize(self, _give_back, *owned).atexit = False
+
+    def _fill_members(self) -> None:
+        for name in (
+            "queue_head",
+            "queue_tail",
+            "grower_head",
+            "grower_tail",
+            "oldest",
+            "youngest",
+            "last_holder",
+        ):
+            self.pools[name] = -1
+        self.pools["rejected_least"] = self.pools["rejected_most"] = np.nan
+        for name in ("wait_head", "wait_tail", "job_head", "job_tail", "pending_event", "pending_session"):
+            self.stages[name] = -1
+        self.stages["heap"] = 1 + np.arange(len(self.stages))
+        self.gauges["expression"] = self.tables.gauges
+        header = self.board[: len(BOARD.names or ())].view(np.int64)
+        header[0], header[1] = self.streams.ctypes.data, self.tables.refill
+        self.pools_shown = self.board[self.tables.pools_at : self.tables.stages_at].view(POOL_SHOWN)
+        self.stages_shown = self.board[self.tables.stages_at :].view(STAGE_SHOWN)
+        self.pools_shown["cap"], self.pools_shown["block"] = self.pools["cap"], self.pools["block"]
+
+    def _fill_run(self) -> None:
+        tables, run = self.tables, self.runs[0]
+        for name in ("horizon", "warmup", "limit", "arrival_kind", "gap", "gap_span", "population", "init", "start",
+                     "has_caches", "has_keyed_entries"):  # fmt: skip
+            run[name] = getattr(tables, name)
+        run["n_pools"], run["n_stages"] = len(self.pools), len(self.stages)
+        run["n_gauges"], run["n_slots"] = len(self.gauges), tables.n_attributes
+        run["vector_bytes"] = 8 * (tables.n_attributes + len(self.pools))
+        run["reallocate"] = REALLOCATE_ADDRESS
+        run["has_init"] = tables.init + 1 < tables.start
+        run["window_end"] = tables.warmup + (tables.horizon - tables.warmup) / N_WINDOWS
+        for name in ("ready_head", "ready_tail", "free_session", "free_allocation", "free_entry", "asking"):
+            run[name] = -1
+        program = tables.program._asdict()
+        for name in ("ops", "claims", "targets", "expressions", "refreshes"):
+            self._point_at(name, program[name])
+        for name in ("pools", "stages", "heaps", "observations", "gauges", "windows", "scratch", "board",
+                     "pools_shown", "stages_shown"):  # fmt: skip
+            self._point_at(name, getattr(self, name))
+
+    def _point_at(self, name: str, array: NDArray[Any]) -> None:
+        self.runs[0][name], self.runs[0][name + "_room"] = array.ctypes.data, len(array)
+
+    # ------------------------------------------------------------ records
+
+    def records(self) -> Records:
+        """What the run left behind; samples stay where they are, nothing is copied. Call once, at the end."""
+        run = self.runs[0]
+        return Records(
+            end=float(run["now"]), events=int(run["events"]), arrivals=int(run["arrivals"]), ended=int(run["ended"]),
+            turns=int(run["turns"]), live_area=float(run["live_area"]), live=int(run["live"]),
+            live_windows=self.windows["area"] * (N_WINDOWS / (float(run["horizon"]) - float(run["warmup"]))),
+            samples=tuple(self._samples(row) for row in self.observations),
+            gauges=tuple(self._changes(row) for row in self.gauges),
+            stages=self._stage_records(), pools=self._pool_records(), failure=self.failure(),
+        )  # fmt: skip
+
+    def failure(self) -> Failure | None:
+        """Why the run stopped, or None."""
+        header = self.board.view(np.int64)
+        if header[2] == 0:
+            return None
+        run = self.runs[0]
+        asking = int(run["asking"])
+        serial = -1
+        if asking >= 0:
+            serial = int(_vector(run, asking)[0])
+        return Failure(int(header[2]), int(header[3]), float(run["failed_at"]), serial, float(self.board[4]))
+
+    def _samples(self, row: Any) -> SampleRecords:
+        samples = _take(row, "samples", int(row["n"]), SAMPLE)
+        return SampleRecords(samples["value"], samples["time"], samples["session"], samples["turn"])
+
+    def _changes(self, row: Any) -> ChangeRecords:
+        changes = _take(row, "changes", int(row["n"]), CHANGE)
+        return ChangeRecords(changes["time"], changes["value"])
+
+    def _stage_records(self) -> StageRecords:
+        stages, shown = self.stages, self.stages_shown
+        gaps = tuple(np.empty((0, 4)) for _ in stages)
+        names = ("completed", "wait_sum", "service_sum", "iterations", "prefill_only_time", "decode_only_time",
+                 "mixed_time", "decode_iterations", "decode_sum", "decode_time_sum", "gap_count",
+                 "gap_sum")  # fmt: skip
+        columns = {name: stages[name].copy() for name in names}
+        return StageRecords(
+            number_area=shown["queue_area"].copy(), busy_area=shown["load_area"].copy(),
+            decodes_area=shown["decodes_area"].copy(), gaps=gaps, **columns,
+        )  # fmt: skip
+
+    def _pool_records(self) -> PoolRecords:
+        pools, shown = self.pools, self.pools_shown
+        names = ("wait_sum", "wait_count", "admissions", "evicted_entries", "evicted_units", "preemptions", "spills",
+                 "rejected", "stuck", "rejected_least", "rejected_most")  # fmt: skip
+        columns = {name: pools[name].copy() for name in names}
+        return PoolRecords(
+            used_area=shown["used_area"].copy(), cached_area=shown["cached_area"].copy(),
+            queue_area=shown["queued_area"].copy(), holders_area=shown["holders_area"].copy(), **columns,
+        )  # fmt: skip
+
+
+def _vector(run: Any, s: int) -> NDArray[np.float64]:
+    import ctypes
+
+    address = int(run["vectors"]) + s * int(run["vector_bytes"])
+    return np.frombuffer((ctypes.c_double * (int(run["vector_bytes"]) // 8)).from_address(address))
+
+
+def _take(row: Any, table: str, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A growing table's rows as an array that owns its memory."""
+    block = RawBlock(int(row[table]), n, dtype)
+    row[table], row[table + "_room"] = 0, 0
+    return np.asarray(block)
+
+
+def _give_back(runs: Any, heaps: Any, observations: Any, gauges: Any) -> None:
+    for name in GROWING_TABLES:
+        free(int(runs[0][name]))
+    for owners, table in ((heaps, "items"), (observations, "samples"), (gauges, "changes")):
+        for address in owners[table]:
+            free(int(address))

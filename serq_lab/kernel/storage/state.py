@@ -1,0 +1,172 @@
+"""The state of a run: one `RUN` record, and the tables that hang off it.
+
+A session is in one place at a time, so the lists that it can stand in (ready, a pool's queue, a pool's growers, a
+stage's waiting line) share its links. Built by `setup.py`, changed by everything in this folder.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from serq_lab.kernel.storage.memory import growth_of, rows_of
+from serq_lab.kernel.storage.tables import CLAIM, EXPRESSION, F8, I8, OP, REFRESH, TARGET, record
+
+
+class Place(IntEnum):
+    """Where a session is."""
+
+    FREE = 0  # no session: the row waits to be used again
+    READY = 1
+    QUEUED = 2
+    GROWING = 3
+    AT_STAGE = 4
+    RUNNING = 5  # its statements are being carried out
+
+
+SESSION = record(
+    place=I8, pc=I8, serial=I8, turns=I8, next=I8, previous=I8,
+    # the hold it waits for or is in: rows of ALLOCATION, innermost first
+    pending=I8, innermost=I8, queue_pool=I8, queued_at=F8, admission=I8, was_preempted=I8, was_stuck=I8,
+    # a growth that stalls
+    grow_allocation=I8, grow_units=F8,
+    # its job: one at a time; `mark` is the ps clock's or the end's, `work` what is left of a step's tokens
+    stage=I8, mode=I8, work=F8, mark=F8, joined_at=F8, started_at=F8, job_event=I8, job_order=I8, job_next=I8, job_previous=I8,
+    growing=I8, scheduled=F8, is_served=I8, first_flow=I8,
+    first_lease=I8, trace_row=I8, trace_last=I8,
+    token_at=F8, has_token=I8, has_decoded=I8, preempted_stage=I8,
+)  # fmt: skip
+
+# One claim of a hold on one pool, or a lease of it. The claims of a hold are linked by `next_claim`, the first of them
+# stands for the hold and links to the hold around it by `outer`. `position`: `LANGUAGE.md` section 5, "Leaving".
+ALLOCATION = record(
+    session=I8, op=I8, claim=I8, pool=I8, units=F8, needs=F8, position=F8, is_moved=I8, is_held=I8, admission=I8,
+    next_claim=I8, outer=I8, next_lease=I8, lease_event=I8, next_holder=I8, previous_holder=I8,
+)  # fmt: skip
+
+# A cached prefix: `owner` is its session's row, -1 when ownerless or when that session has ended. Linked in release
+# order. `sibling` links the entries of one owner over several pools once the owner is gone.
+ENTRY = record(owner=I8, pool=I8, units=F8, released_at=F8, next=I8, previous=I8, sibling=I8)
+
+# A session's own entry in a pool (row: session * n_pools + pool), -1 when none; how far its previous preemption got.
+OWN = record(entry=I8, preempted_position=F8)
+
+POOL = record(
+    cap=F8, block=F8, first_evict_key=I8, n_evict_keys=I8, first_queue_key=I8, n_queue_keys=I8, is_lifo=I8, via=I8,
+    spill_pool=I8, spill_stage=I8, spill_work=I8, spill_condition=I8, is_memory=I8,
+    queue_head=I8, queue_tail=I8, grower_head=I8, grower_tail=I8, oldest=I8, youngest=I8, last_holder=I8,
+    n_entries=I8,
+    wait_sum=F8, wait_count=I8, admissions=I8, evicted_entries=I8, evicted_units=F8, preemptions=I8, spills=I8,
+    rejected=I8, stuck=I8, rejected_least=F8, rejected_most=F8,
+)  # fmt: skip
+
+STAGE = record(
+    kind=I8, servers=I8, capacity=I8, budget=I8, chunk=I8, cost=I8, memory=I8, order=I8, first_key=I8, n_keys=I8, only=I8,
+    is_flow=I8, is_estimated=I8, is_listed=I8, heap=I8, span=I8,
+    n_in_service=I8, wait_head=I8, wait_tail=I8, job_head=I8, job_tail=I8, n_jobs=I8,
+    clock=F8, clock_at=F8, rate=F8, is_dirty=I8, pending_event=I8, pending_session=I8, pending_mark=F8,
+    n_estimates=I8, last_start=F8, mean_gap=F8, mean_wait=F8, mean_service=F8,
+    completed=I8, wait_sum=F8, service_sum=F8,
+    is_running=I8, n_scheduled=I8, iterations=I8, iteration_at=F8, prefill_only_time=F8, decode_only_time=F8, mixed_time=F8,
+    decode_iterations=I8, decode_sum=F8, decode_time_sum=F8, gap_count=I8, gap_sum=F8, gaps=I8, gaps_room=I8, n_gaps=I8,
+)  # fmt: skip
+
+# Events in `order` of scheduling; also the marks of a ps stage, `order` that of starting.
+HEAP = record(items=I8, items_room=I8, n=I8)
+HEAP_ITEM = record(time=F8, order=I8, tag=I8)
+TAG_KINDS = 16  # an event's tag is its subject times this, plus its kind
+
+
+class EventKind(IntEnum):
+    WARMUP = 0
+    ARRIVAL = 1
+    JOB_END = 2  # of a fifo or delay stage: subject is the session
+    PS_END = 3  # subject is the stage
+    LEASE_END = 4  # subject is the allocation
+    ITERATION_END = 5  # subject is the stage
+    FLOW_END = 6
+
+
+OBSERVATION = record(samples=I8, samples_room=I8, n=I8)
+SAMPLE = np.dtype([("value", F8), ("time", F8), ("session", np.uint32), ("turn", np.uint32)], align=True)
+GAUGE = record(expression=I8, changes=I8, changes_room=I8, n=I8)
+CHANGE = record(time=F8, value=F8)
+WINDOW = record(area=F8)
+N_WINDOWS = 20
+SCRATCH = record(value=F8)
+
+# The board: what an expression can read and that is not the session's own. This header, then the lets, then a
+# POOL_SHOWN a pool, then a STAGE_SHOWN a stage. Every field is a slot of eight bytes.
+BOARD = record(
+    streams=I8, refill=I8, failure=I8, failure_span=I8, failure_value=F8, now=F8,
+    size=F8, age=F8, last=F8, waiting=F8, present=F8, residents=F8, decoders=F8, kv_decode=F8, kv_prefill=F8,
+    tokens=F8, prefilled=F8, attention=F8, decoding=F8, admission=F8, remaining=F8,
+)  # fmt: skip
+# What is averaged over time has its integral beside it, up to `since` (`statistics.py`); `load` is 1 while a job is
+# present, or for shared stages the part of the capacity in use.
+POOL_SHOWN = record(
+    used=F8, cached=F8, queued=F8, holders=F8, used_area=F8, cached_area=F8, queued_area=F8, holders_area=F8, since=F8,
+    cap=F8, block=F8,
+)  # fmt: skip
+STAGE_SHOWN = record(
+    queue=F8, load=F8, decodes=F8, queue_area=F8, load_area=F8, decodes_area=F8, since=F8,
+    busy=F8, work=F8, est_lambda=F8, est_rho=F8, est_wait=F8, budget_left=F8,
+)  # fmt: skip
+
+_TABLES = {
+    "ops": OP, "claims": CLAIM, "targets": TARGET, "expressions": EXPRESSION, "refreshes": REFRESH,
+    "sessions": SESSION, "allocations": ALLOCATION, "entries": ENTRY, "owns": OWN, "pools": POOL, "stages": STAGE,
+    "heaps": HEAP, "observations": OBSERVATION, "gauges": GAUGE, "windows": WINDOW,
+    "scratch": SCRATCH, "board": BOARD, "pools_shown": POOL_SHOWN, "stages_shown": STAGE_SHOWN,
+}  # fmt: skip
+
+RUN = record(
+    # settings
+    horizon=F8, warmup=F8, limit=I8, arrival_kind=I8, gap=I8, gap_span=I8, population=I8, init=I8, start=I8,
+    n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8,
+    has_caches=I8, has_keyed_entries=I8, has_init=I8,
+    # counters and clocks
+    now=F8, order=I8, has_open_top=I8, is_warm=I8, events=I8, arrivals=I8, ended=I8, turns=I8, live=I8, admission=I8,
+    spins=I8, progress_at=F8, n_replacements=I8, asking=I8, failed_at=F8, live_area=F8, live_since=F8,
+    window=I8, window_start_area=F8, window_end=F8,
+    # lists
+    ready_head=I8, ready_tail=I8, free_session=I8, n_sessions=I8, free_allocation=I8, n_allocations=I8,
+    free_entry=I8, n_entries=I8, n_waiting=I8, n_dirty=I8, n_idle_steps=I8,
+    # vectors: n_slots float64 a session, then one cachedin a pool; snapshots of the same for keyed entries
+    vectors=I8, vectors_room=I8, snapshots=I8, snapshots_room=I8,
+    **{name + suffix: I8 for name in _TABLES for suffix in ("", "_room")},
+)  # fmt: skip
+
+op_at = rows_of(RUN, "ops", OP, is_fixed=True)
+claim_at = rows_of(RUN, "claims", CLAIM, is_fixed=True)
+target_at = rows_of(RUN, "targets", TARGET, is_fixed=True)
+expression_at = rows_of(RUN, "expressions", EXPRESSION, is_fixed=True)
+refresh_at = rows_of(RUN, "refreshes", REFRESH, is_fixed=True)
+session_at = rows_of(RUN, "sessions", SESSION)
+allocation_at = rows_of(RUN, "allocations", ALLOCATION)
+entry_at = rows_of(RUN, "entries", ENTRY)
+own_at = rows_of(RUN, "owns", OWN)
+pool_at = rows_of(RUN, "pools", POOL, is_fixed=True)
+stage_at = rows_of(RUN, "stages", STAGE, is_fixed=True)
+heap_at = rows_of(RUN, "heaps", HEAP, is_fixed=True)
+observation_at = rows_of(RUN, "observations", OBSERVATION, is_fixed=True)
+gauge_at = rows_of(RUN, "gauges", GAUGE, is_fixed=True)
+window_at = rows_of(RUN, "windows", WINDOW, is_fixed=True)
+scratch_at = rows_of(RUN, "scratch", SCRATCH, is_fixed=True)
+board_at = rows_of(RUN, "board", BOARD, is_fixed=True)
+pool_shown_at = rows_of(RUN, "pools_shown", POOL_SHOWN, is_fixed=True)
+stage_shown_at = rows_of(RUN, "stages_shown", STAGE_SHOWN, is_fixed=True)
+item_at = rows_of(HEAP, "items", HEAP_ITEM)
+sample_at = rows_of(OBSERVATION, "samples", SAMPLE)
+change_at = rows_of(GAUGE, "changes", CHANGE)
+
+ensure_sessions = growth_of(RUN, "sessions", SESSION)
+ensure_vectors = growth_of(RUN, "vectors", SCRATCH)
+ensure_snapshots = growth_of(RUN, "snapshots", SCRATCH)
+ensure_allocations = growth_of(RUN, "allocations", ALLOCATION)
+ensure_entries = growth_of(RUN, "entries", ENTRY)
+ensure_owns = growth_of(RUN, "owns", OWN)
+ensure_items = growth_of(HEAP, "items", HEAP_ITEM)
+ensure_samples = growth_of(OBSERVATION, "samples", SAMPLE)
+ensure_changes = growth_of(GAUGE, "changes", CHANGE)

@@ -1,0 +1,100 @@
+"""The program as tables: what the lowering fills in and the kernel only reads.
+
+Pools and stages are *members* here, arrays written out, families in order of declaration. A row number of -1 says
+"none". Filled by `lowering/lower.py`; the state beside them is in `state.py`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+I8, F8 = np.int64, np.float64
+
+
+def record(**fields: type) -> np.dtype[np.void]:
+    """A dtype of eight-byte fields, in the order given."""
+    return np.dtype(list(fields.items()), align=True)
+
+
+class OpKind(IntEnum):
+    """What a row of the statements does."""
+
+    ASSIGN = 0  # run `expression`, which stores into the session's vector itself
+    OBSERVE = 1
+    TURN = 2
+    HOLD = 3
+    LEAVE = 4  # the end of a hold's block
+    RUN = 5
+    BRANCH = 6  # to `jump` when the guard is 0
+    REPEAT = 7  # the end of a loop's block: to `jump`
+    SKIP = 8  # past an else: to `jump`
+    CHOOSE = 9
+    GROW = 10
+    DROP = 11
+    RELEASE = 12
+    LOAD = 13
+    END = 14
+    READY = 15  # the end of `init`
+
+
+# One statement. A hold `is_static` if its units and reserves cannot change while its session waits. `expression` is the value, guard, work, amount or count; `target` the pool or the first of `n_targets`
+# stages; `cache`, `reuse`, `lease` and `lease_time` belong to a hold, `growing` to a run, `slot` is an attribute's or an
+# observation's number. A LEAVE repeats its hold's fields.
+OP = record(
+    kind=I8, span=I8, expression=I8, slot=I8, jump=I8, target=I8, n_targets=I8, first_claim=I8, n_claims=I8, is_static=I8,
+    reuse=I8, has_cache=I8, cache=I8, lease=I8, lease_time=I8, mode=I8, growing=I8, first_key=I8, n_keys=I8,
+)  # fmt: skip
+
+CLAIM = record(target=I8, units=I8, reserve=I8)
+
+# A pool or stage as a statement names it: member `first`, or `first` + index, which must be below `n_members`.
+TARGET = record(first=I8, n_members=I8, index=I8, span=I8)
+
+# A native function's address; before it is called, the `n_refreshed` stages from `first_refreshed` on have what is
+# costly to keep up to date (`work`, `budget_left`) computed.
+EXPRESSION = record(address=I8, first_refreshed=I8, n_refreshed=I8)
+
+# A stage whose `work` (what = 0) or `budget_left` (1) an expression reads.
+REFRESH = record(stage=I8, what=I8)
+
+
+class StageKind(IntEnum):
+    FIFO = 0
+    PS = 1
+    DELAY = 2
+    STEP = 3
+
+
+class Mode(IntEnum):
+    NONE = 0
+    PREFILL = 1
+    DECODE = 2
+
+
+class OrderKind(IntEnum):
+    ADMISSION = 0
+    BY = 1
+    DECODE_FIRST = 2
+    EXCLUSIVE_PREFILL = 3
+
+
+class ArrivalKind(IntEnum):
+    NONE = 0
+    RENEWAL = 1
+    POISSON = 2
+    CLOSED = 3
+    BATCH = 4
+
+
+class ProgramTables(NamedTuple):
+    """The arrays that one compiled program shares among its runs; each of a dtype above, shape (n,)."""
+
+    ops: NDArray[np.void]
+    claims: NDArray[np.void]
+    targets: NDArray[np.void]
+    expressions: NDArray[np.void]
+    refreshes: NDArray[np.void]

@@ -1,0 +1,175 @@
+"""Random streams: ChaCha with 12 rounds, eight blocks side by side in vector registers (`LANGUAGE.md` section 9).
+
+A stream is int64[74] in memory: the next index, 64 uniforms (as doubles), 8 key words, the block counter. Expressions
+read the uniforms themselves and call `refill` when they are used up.
+
+Source of the cipher: D. J. Bernstein, "ChaCha, a variant of Salsa20" (2008); the constants and the quarter round are as
+in RFC 8439 section 2, with a 64-bit counter and nonce as in the paper.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llvmlite import binding as llvm
+from llvmlite import ir
+from numpy.typing import NDArray
+
+I32, I64, F64 = ir.IntType(32), ir.IntType(64), ir.DoubleType()
+LANES = 8
+N_UNIFORMS = 8 * LANES
+KEY_AT, COUNTER_AT, STREAM_WORDS = 1 + N_UNIFORMS, 9 + N_UNIFORMS, 10 + N_UNIFORMS
+ROUNDS = 12
+SIGMA = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)  # "expand 32-byte k"
+COLUMNS = tuple((i, 4 + i, 8 + i, 12 + i) for i in range(4))
+DIAGONALS = tuple((i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4) for i in range(4))
+
+ARRIVALS, WORKLOAD, SESSION, EVICTION = range(4)
+STREAM_SALTS = (0, 0x9E3779B97F4A7C15, 0x5851F42D4C957F2D, 0x2545F4914F6CDD1D)
+
+_lock = threading.Lock()
+
+
+def compile_module(module: ir.Module | str) -> Any:
+    """Native code of an LLVM module for this processor; keep what is returned while its addresses are in use."""
+    with _lock:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        parsed = llvm.parse_assembly(str(module))
+        parsed.verify()
+        machine = llvm.Target.from_default_triple().create_target_machine(
+            cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
+        )
+        engine = llvm.create_mcjit_compiler(parsed, machine)
+        engine.finalize_object()
+        return engine
+
+
+def key_of(seed: int) -> list[int]:
+    """The eight key words of a 64-bit seed (section 9)."""
+    state, key = seed, []
+    for _ in range(8):
+        state = (state * 6364136223846793005 + 11634580027462260723) % 2**64
+        x, turn = (((state >> 18) ^ state) >> 27) & 0xFFFFFFFF, state >> 59
+        key.append(((x >> turn) | (x << (-turn & 31))) & 0xFFFFFFFF)
+    return key
+
+
+def new_streams(seed: int) -> NDArray[np.int64]:
+    """The four streams of a run, nothing drawn yet.
+
+    Parameters
+    ----------
+    seed : int
+        Below 2^64.
+
+    Returns
+    -------
+    ndarray of int64, shape (4, 74)
+        In the order ``ARRIVALS, WORKLOAD, SESSION, EVICTION``.
+    """
+    rows = [[N_UNIFORMS] + [0] * N_UNIFORMS + key_of(seed ^ salt) + [0] for salt in STREAM_SALTS]
+    return np.array(rows, dtype=np.int64)
+
+
+def words(key: Sequence[int], first_block: int, n_blocks: int) -> NDArray[np.uint32]:
+    """The 32-bit words of consecutive blocks of a stream, computed plainly: what native code is held to.
+
+    Returns
+    -------
+    ndarray of uint32, shape (16 * n_blocks,)
+    """
+    counter = np.arange(first_block, first_block + n_blocks, dtype=np.uint64)
+    state = np.empty((16, n_blocks), dtype=np.uint32)
+    state[:4] = np.array(SIGMA, dtype=np.uint32)[:, None]
+    state[4:12] = np.array(key, dtype=np.uint32)[:, None]
+    state[12], state[13] = counter & np.uint64(0xFFFFFFFF), counter >> np.uint64(32)
+    state[14:] = 0
+    mixed = state.copy()
+    for _ in range(ROUNDS // 2):
+        for a, b, c, d in COLUMNS + DIAGONALS:
+            for x, y, z, turn in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+                mixed[x] += mixed[y]
+                turned = mixed[z] ^ mixed[x]
+                mixed[z] = (turned << np.uint32(turn)) | (turned >> np.uint32(32 - turn))
+    return (mixed + state).T.reshape(-1)
+
+
+def refill(stream: NDArray[np.int64]) -> None:
+    """Write the next 64 uniforms of a stream and set its next index to 0; what native code does in vectors."""
+    drawn = words(stream[KEY_AT:COUNTER_AT].tolist(), int(stream[COUNTER_AT]), LANES).astype(np.uint64)
+    bits = (drawn[1::2] << np.uint64(32) | drawn[::2]) >> np.uint64(11)
+    stream.view(np.float64)[1:KEY_AT] = bits * 2.0**-53
+    stream[COUNTER_AT] += LANES
+    stream[0] = 0
+
+
+def refill_address() -> int:
+    """The address of ``void refill(int64 *stream)``: writes 64 uniforms, sets the next index to 0."""
+    return int(_refill_code().get_function_address("refill"))
+
+
+@cache
+def _refill_code() -> Any:
+    module = ir.Module("stream")
+    vector, wide, real = ir.VectorType(I32, LANES), ir.VectorType(I64, LANES), ir.VectorType(F64, LANES)
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64.as_pointer()]), "refill")
+    b = ir.IRBuilder(function.append_basic_block())
+    base = function.args[0]
+
+    def splat(kind: ir.VectorType, x: float) -> ir.Constant:
+        return ir.Constant(kind, [x] * LANES)
+
+    def spread(x: ir.Value) -> ir.Value:
+        kind = ir.VectorType(x.type, LANES)
+        first = b.insert_element(ir.Constant(kind, ir.Undefined), x, I32(0))
+        return b.shuffle_vector(first, first, splat(vector, 0))
+
+    start: list[ir.Value] = [splat(vector, x) for x in SIGMA]
+    for i in range(8):
+        start.append(spread(b.trunc(b.load(b.gep(base, [I64(KEY_AT + i)])), I32)))
+    counter_place = b.gep(base, [I64(COUNTER_AT)])
+    counter = b.load(counter_place)
+    blocks = b.add(spread(counter), ir.Constant(wide, list(range(LANES))))
+    start += [b.trunc(blocks, vector), b.trunc(b.lshr(blocks, splat(wide, 32)), vector)]
+    start += [splat(vector, 0), splat(vector, 0)]
+    rotate = ir.Function(module, ir.FunctionType(vector, [vector] * 3), f"llvm.fshl.v{LANES}i32")
+    mixed = _mix(b, rotate, start, vector)
+    out = [b.add(x, y) for x, y in zip(mixed, start, strict=True)]
+    uniforms = b.bitcast(b.gep(base, [I64(1)]), F64.as_pointer())
+    for i in range(8):
+        low, high = b.zext(out[2 * i], wide), b.zext(out[2 * i + 1], wide)
+        bits = b.lshr(b.or_(b.shl(high, splat(wide, 32)), low), splat(wide, 11))
+        uniform = b.fmul(b.uitofp(bits, real), splat(real, 2.0**-53))
+        for k in range(LANES):
+            b.store(b.extract_element(uniform, I32(k)), b.gep(uniforms, [I64(8 * k + i)]))
+    b.store(b.add(counter, I64(LANES)), counter_place)
+    b.store(I64(0), base)
+    b.ret_void()
+    return compile_module(module)
+
+
+def _mix(b: ir.IRBuilder, rotate: ir.Function, start: list[ir.Value], vector: ir.VectorType) -> list[ir.Value]:
+    """The rounds on vectors of LANES blocks: a loop over double rounds, which compiles six times as fast as all in a row."""
+    before, loop, after = b.block, b.append_basic_block(), b.append_basic_block()
+    b.branch(loop)
+    b.position_at_end(loop)
+    entered = [b.phi(vector) for _ in start]
+    round_number = b.phi(I64)
+    w: list[ir.Value] = list(entered)
+    for p, q, r, s in COLUMNS + DIAGONALS:
+        for x, y, z, turn in ((p, q, s, 16), (r, s, q, 12), (p, q, s, 8), (r, s, q, 7)):
+            w[x] = b.add(w[x], w[y])
+            turned = b.xor(w[z], w[x])
+            w[z] = b.call(rotate, [turned, turned, ir.Constant(vector, [turn] * LANES)])
+    following = b.add(round_number, I64(1))
+    for phi, first, mixed in zip([*entered, round_number], [*start, I64(0)], [*w, following]):
+        phi.add_incoming(first, before)
+        phi.add_incoming(mixed, loop)
+    b.cbranch(b.icmp_signed("<", following, I64(ROUNDS // 2)), loop, after)
+    b.position_at_end(after)
+    return w

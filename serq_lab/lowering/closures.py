@@ -1,0 +1,178 @@
+"""Expressions as Python closures: what `expressions.py` does with native code, for a kernel that runs as Python.
+
+Used instead of it when ``SERQ_LAB_JIT=0``; the same interface, the same numbers, hundreds of times slower.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from serq_lab.kernel.records import FailureKind
+from serq_lab.kernel.storage.memory import PYTHON_EXPRESSIONS, load_float, store_float
+from serq_lab.kernel.streams import N_UNIFORMS, STREAM_WORDS, refill
+from serq_lab.lowering.board import HEADER_SLOTS, POOL_STRIDE, STAGE_STRIDE, BoardLayout
+from serq_lab.lowering.expressions import MOST_PHASES, POOL_FIELDS, POOL_OBSERVABLES
+from serq_lab.semantics import model as m
+from serq_lab.semantics.expressions import value
+from serq_lab.source import Span
+
+Closure = Callable[[int, int], float]
+
+_numbers = itertools.count(1)
+
+
+class ClosureCompiler:
+    """Collects the functions of a program; parameters as of `ExpressionCompiler`."""
+
+    def __init__(self, layout: BoardLayout, span_number: Callable[[Span], int]) -> None:
+        self.layout = layout
+        self.span_number = span_number
+        self.closures: list[Closure] = []
+
+    def add_value(self, tree: m.Expression, stream: int) -> int:
+        """A function that gives an expression's value; returns its number."""
+        self.closures.append(lambda session, board: self.value(tree, stream, session, board))
+        return len(self.closures) - 1
+
+    def add_assignments(self, sets: Sequence[m.Set], streams: Sequence[int]) -> int:
+        """A function that stores values into the session's vector, one after the other; returns its number."""
+
+        def assign(session: int, board: int) -> float:
+            for assignment, stream in zip(sets, streams, strict=True):
+                value = self.value(assignment.value, stream, session, board)
+                store_float(session + 8 * assignment.attribute, value)
+            return 0.0
+
+        self.closures.append(assign)
+        return len(self.closures) - 1
+
+    def compile(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Numbers under which the kernel finds the functions."""
+        addresses = [next(_numbers) for _ in self.closures]
+        PYTHON_EXPRESSIONS.update(zip(addresses, self.closures, strict=True))
+        return np.array(addresses, dtype=np.int64)
+
+    def value(self, tree: m.Expression, stream: int, session: int, board: int) -> float:
+        """The value of an expression over the vector and the board at two addresses."""
+        layout = self.layout
+
+        def of(part: m.Expression) -> float:
+            return self.value(part, stream, session, board)
+
+        def numbers(operands: Sequence[m.Expression]) -> tuple[m.Expression, ...]:
+            return tuple(m.Constant(x.span, of(x)) for x in operands)
+
+        match tree:
+            case m.Constant():
+                return tree.value
+            case m.LetValue():
+                return load_float(board + 8 * layout.let(tree.let))
+            case m.Now():
+                return load_float(board + 8 * layout.header("now"))
+            case m.Attribute():
+                return load_float(session + 8 * tree.attribute)
+            case m.Context():
+                return load_float(board + 8 * layout.header(tree.name))
+            case m.Negation():
+                return -of(tree.operand)
+            case m.Not():
+                return float(of(tree.operand) == 0.0)
+            case m.Chain():
+                return value(replace(tree, operands=numbers(tree.operands)), ())
+            case m.Comparison():
+                left, right = numbers((tree.left, tree.right))
+                return value(replace(tree, left=left, right=right), ())
+            case m.Function():
+                return value(replace(tree, arguments=numbers(tree.arguments)), ())
+            case m.Logical():
+                decided = tree.operator == "||"
+                return float(any((of(x) != 0.0) == decided for x in tree.operands) == decided)
+            case m.Conditional():
+                return of(tree.if_true) if of(tree.condition) != 0.0 else of(tree.if_false)
+            case m.Draw():
+                return self._draw(tree, [of(x) for x in tree.arguments], stream, board)
+            case m.Observable():
+                return self._observable(tree, of, session, board)
+        raise AssertionError(tree)
+
+    def _observable(self, tree: m.Observable, of: Callable[[m.Expression], float], session: int, board: int) -> float:
+        layout, family, is_pool = self.layout, tree.target.family, tree.name in POOL_OBSERVABLES
+        firsts = layout.first_pool if is_pool else layout.first_stage
+        index = 0.0 if tree.target.index is None else of(tree.target.index)
+        if not -1.0 < index < firsts[family + 1] - firsts[family]:
+            self._fail(board, FailureKind.INDEX, tree.target.span, index)
+            index = 0.0
+        member = int(index)
+
+        def shown(name: str) -> float:
+            slot = layout.pool(family, name) if is_pool else layout.stage(family, name)
+            return load_float(board + 8 * (slot + member * (POOL_STRIDE if is_pool else STAGE_STRIDE)))
+
+        if tree.name == "free":
+            return shown("cap") - shown("used")
+        if tree.name == "cachedin":
+            return load_float(session + 8 * (layout.n_attributes + firsts[family] + member))
+        if tree.name == "price":
+            hit, extra = (of(a) for a in tree.arguments)
+            delay = shown("est_lambda") * (extra * (2.0 * hit + extra) / 2.0 + extra * shown("est_wait"))
+            return extra + delay / (1.0 - shown("est_rho"))
+        return shown(POOL_FIELDS.get(tree.name, tree.name))
+
+    def _draw(self, tree: m.Draw, arguments: list[float], stream: int, board: int) -> float:
+        def checked(k: int, least: float = -math.inf, most: float = math.inf, is_finite: bool = False) -> float:
+            value = arguments[k]
+            if least <= value <= most and not (is_finite and math.isinf(value)):
+                return value
+            self._fail(board, FailureKind.PARAMETER, tree.arguments[k].span, value)
+            return 0.0
+
+        def uniform() -> float:
+            return _next_uniform(board, stream)
+
+        def exponential(mean: float) -> float:
+            return -mean * math.log(1.0 - uniform())
+
+        if tree.distribution == "exp":
+            return exponential(checked(0, least=0.0))
+        if tree.distribution == "det":
+            return checked(0)
+        if tree.distribution == "uniform":
+            low, high = checked(0, is_finite=True), checked(1, is_finite=True)
+            return low + (high - low) * uniform()
+        if tree.distribution == "bernoulli":
+            return float(uniform() < checked(0, least=0.0, most=1.0))
+        if tree.distribution == "erlang":
+            phases = max(math.floor(checked(0, most=MOST_PHASES)), 1.0)
+            mean = checked(1, least=0.0) / phases
+            total = 0.0
+            for _ in range(int(phases)):
+                total += exponential(mean)
+            return total
+        mean, c = checked(0, least=0.0), max(checked(1, is_finite=True), 1.0)
+        p = (1.0 + math.sqrt((c - 1.0) / (c + 1.0))) / 2.0
+        q = p if uniform() < p else 1.0 - p
+        return exponential(mean / (2.0 * q))
+
+    def _fail(self, board: int, kind: FailureKind, span: Span, value: float) -> None:
+        failure = ctypes.c_int64.from_address(board + 8 * HEADER_SLOTS["failure"])
+        if failure.value == 0:
+            failure.value = int(kind)
+            ctypes.c_int64.from_address(board + 8 * HEADER_SLOTS["failure_span"]).value = self.span_number(span)
+            store_float(board + 8 * HEADER_SLOTS["failure_value"], value)
+
+
+def _next_uniform(board: int, stream: int) -> float:
+    streams = ctypes.c_int64.from_address(board + 8 * HEADER_SLOTS["streams"]).value
+    address = streams + 8 * STREAM_WORDS * stream
+    following = ctypes.c_int64.from_address(address)
+    if following.value >= N_UNIFORMS:
+        refill(np.frombuffer((ctypes.c_int64 * STREAM_WORDS).from_address(address), dtype=np.int64))
+    following.value += 1
+    return load_float(address + 8 * following.value)

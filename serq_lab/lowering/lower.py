@@ -1,0 +1,360 @@
+"""From the model to tables: statements written out flat, names turned into rows, expressions into native code.
+
+Comes in: a `Model`. Goes out: a `LoweredProgram`, good for any number of runs at once; its `setup` adds the numbers of
+one run. Next on the way: `kernel/storage/setup.py` and `kernel/event_loop.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serq_lab.kernel.storage.memory import JIT
+from serq_lab.kernel.storage.setup import RunTables
+from serq_lab.kernel.storage.state import POOL, STAGE
+from serq_lab.kernel.storage.tables import (
+    CLAIM,
+    EXPRESSION,
+    OP,
+    REFRESH,
+    TARGET,
+    ArrivalKind,
+    Mode,
+    OpKind,
+    ProgramTables,
+    StageKind,
+)
+from serq_lab.kernel.streams import ARRIVALS, EVICTION, SESSION, WORKLOAD, new_streams, refill_address
+from serq_lab.lowering.board import BoardLayout
+from serq_lab.lowering.closures import ClosureCompiler
+from serq_lab.lowering.expressions import ExpressionCompiler
+from serq_lab.lowering.support import refuse_what_cannot_run
+from serq_lab.lowering.trees import parts
+from serq_lab.semantics import model as m
+from serq_lab.source import Span
+
+REFRESHED = {"work": 0, "budget_left": 1}
+MODES = {None: Mode.NONE, "prefill": Mode.PREFILL, "decode": Mode.DECODE}
+STAGE_KINDS = {"fifo": StageKind.FIFO, "ps": StageKind.PS, "delay": StageKind.DELAY, "step": StageKind.STEP}
+ARRIVAL_KINDS = {
+    "none": ArrivalKind.NONE, "renewal": ArrivalKind.RENEWAL, "poisson": ArrivalKind.POISSON,
+    "closed": ArrivalKind.CLOSED, "batch": ArrivalKind.BATCH,
+}  # fmt: skip
+
+
+class LoweredProgram:
+    """A program as the kernel runs it.
+
+    Attributes
+    ----------
+    spans : list of Span
+        What a failure's `span` points into.
+    """
+
+    def __init__(self, model: m.Model) -> None:
+        self.model = model
+        self.layout = BoardLayout(model)
+        self.spans: list[Span] = []
+        self._span_rows: dict[tuple[int, int, int], int] = {}
+        compiler = ExpressionCompiler if JIT else ClosureCompiler
+        self._compiler = compiler(self.layout, self._span_row)
+        self._functions: list[int] = []  # of each expression, its number in the compiler
+        self._refreshed: list[tuple[int, int]] = []  # of each expression, its rows of `_refreshes`
+        self._ops: list[dict[str, int]] = []
+        self._claims: list[tuple[int, int, int]] = []
+        self._targets: list[tuple[int, int, int, int]] = []
+        self._refreshes: list[tuple[int, int]] = []
+        self._stream = SESSION
+        self._write_program()
+        self.tables = self._finish()
+
+    def setup(self, constants: m.Constants) -> RunTables:
+        """The tables of one run: those of the program, and the numbers of `constants`."""
+        pools = np.repeat(self._pools, [p.n_members for p in self.model.pools])
+        stages = np.repeat(self._stages, [s.n_members for s in self.model.stages])
+        sizes = [p.n_members for p in self.model.pools]
+        pools["cap"] = np.repeat(np.array(constants.caps, dtype=np.float64), sizes)
+        pools["block"] = np.repeat(np.array(constants.blocks, dtype=np.float64), sizes)
+        stages["servers"] = np.repeat(
+            np.array(constants.servers, dtype=np.int64), [s.n_members for s in self.model.stages]
+        )
+        board = np.zeros(self.layout.n_slots)
+        board[self.layout.lets_at : self.layout.pools_at] = constants.lets
+        return RunTables(
+            program=self.tables,
+            owner=self,
+            pools=pools,
+            stages=stages,
+            gauges=np.array(self._gauges, dtype=np.int64),
+            n_observations=len(self.model.observations),
+            board=board,
+            streams=new_streams(constants.seed),
+            refill=refill_address(),
+            pools_at=self.layout.pools_at,
+            stages_at=self.layout.stages_at,
+            n_attributes=self.layout.n_attributes,
+            n_keys=self._most_keys,
+            has_caches=self._has_caches,
+            has_keyed_entries=self._has_keyed_entries,
+            arrival_kind=ARRIVAL_KINDS[self.model.arrivals.process],
+            gap=self._gap,
+            gap_span=self._span_row(self.model.arrivals.span),
+            population=constants.population,
+            init=self._init,
+            start=self._start,
+            horizon=constants.horizon,
+            warmup=constants.warmup,
+            limit=constants.arrivals or 0,
+        )
+
+    # ------------------------------------------------------------ program
+
+    def _write_program(self) -> None:
+        model = self.model
+        refuse_what_cannot_run(model)
+        holds = [part for part in parts((model.session,)) if isinstance(part, m.Hold)]
+        self._has_caches = any(hold.cache is not None for hold in holds)
+        self._has_keyed_entries = any(pool.evict_keys or pool.spill for pool in model.pools)
+        self._most_keys = max(
+            [1]
+            + [len(part.keys) for part in parts((model.session, model.stages)) if isinstance(part, (m.Choose, m.Order))]
+            + [len(keys) for pool in model.pools for keys in (pool.evict_keys, pool.queue_keys) if keys]
+        )
+        self._gap = self._arrival_gap()
+        self._pools = np.zeros(len(model.pools), dtype=POOL)
+        for row, pool in zip(self._pools, model.pools, strict=True):
+            self._write_pool(row, pool)
+        self._stages = np.zeros(len(model.stages), dtype=STAGE)
+        self._gauges = [self._value(gauge.value) for gauge in model.gauges]
+        self._stream = WORKLOAD
+        self._init = len(self._ops)
+        self._write_block(model.init)
+        self._op(OpKind.READY, model.arrivals.span)
+        self._stream = SESSION
+        self._start = len(self._ops)
+        self._write_block(model.session)
+        self._op(OpKind.END, model.arrivals.span)
+        for row, stage in zip(self._stages, model.stages, strict=True):
+            self._write_stage(row, stage)
+
+    def _arrival_gap(self) -> int:
+        arrivals = self.model.arrivals
+        if arrivals.value is None or arrivals.process not in ("poisson", "renewal"):
+            return -1
+        gap, span = arrivals.value, arrivals.span
+        if arrivals.process == "poisson":
+            mean = m.Chain(span, (m.Constant(span, 1.0), arrivals.value), ("/",))
+            gap = m.Draw(span, "exp", (mean,))
+        return self._value(gap, ARRIVALS)
+
+    def _write_pool(self, row: Any, pool: m.Pool) -> None:
+        for name in ("via", "spill_pool", "spill_stage", "spill_work", "spill_condition"):
+            row[name] = -1
+        row["first_evict_key"], row["n_evict_keys"] = self._keys(pool.evict_keys or (), EVICTION)
+        row["first_queue_key"], row["n_queue_keys"] = self._keys(pool.queue_keys or ())
+        row["is_lifo"] = pool.preempt == "lifo"
+
+    def _write_stage(self, row: Any, stage: m.Stage) -> None:
+        row["kind"] = STAGE_KINDS[stage.kind]
+        row["span"] = self._span_row(stage.span)
+        for name in ("capacity", "budget", "chunk", "cost"):
+            tree = getattr(stage, name)
+            row[name] = -1 if tree is None else self._value(tree)
+        row["memory"] = row["only"] = -1
+        number = self.model.stages.index(stage)
+        read = {
+            part.name
+            for part in parts((self.model.session, self.model.init, self.model.turn, self.model.pools,
+                               self.model.stages, self.model.gauges))
+            if isinstance(part, m.Observable) and part.name not in ("used", "free", "cachedin", "holders", "queued",
+                                                                    "blocksize")
+            and part.target.family == number
+        }  # fmt: skip
+        row["is_estimated"] = bool(read & {"est_lambda", "est_rho", "est_wait", "price"})
+        row["is_listed"] = "work" in read or stage.kind == "step"
+        row["is_flow"] = stage.is_flow
+
+    # --------------------------------------------------------- statements
+
+    def _write_block(self, block: m.Block) -> None:
+        position = 0
+        while position < len(block):
+            run_of_sets = []
+            while position < len(block) and isinstance(block[position], m.Set):
+                run_of_sets.append(block[position])
+                position += 1
+            if run_of_sets:
+                self._assign(run_of_sets)
+                continue
+            statement = block[position]
+            position += 1
+            getattr(self, "_write_" + type(statement).__name__.lower())(statement)
+
+    def _op(self, kind: OpKind, span: Span, **values: int) -> dict[str, int]:
+        op = dict.fromkeys(OP.names or (), -1)
+        op.update(kind=int(kind), span=self._span_row(span), **values)
+        self._ops.append(op)
+        return op
+
+    def _assign(self, sets: Sequence[Any]) -> None:
+        """Sets that follow one another are one native function."""
+        number = self._compiler.add_assignments(sets, [self._stream] * len(sets))
+        row = self._expression(number, tuple(s.value for s in sets))
+        self._op(OpKind.ASSIGN, sets[0].span, expression=row)
+
+    def _write_observe(self, s: m.Observe) -> None:
+        self._op(OpKind.OBSERVE, s.span, slot=s.observation, expression=self._value(s.value))
+
+    def _write_turn(self, s: m.Turn) -> None:
+        self._op(OpKind.TURN, s.span)
+        stream, self._stream = self._stream, WORKLOAD
+        self._write_block(self.model.turn)
+        self._stream = stream
+
+    def _write_end(self, s: m.End) -> None:
+        self._op(OpKind.END, s.span)
+
+    def _write_hold(self, s: m.Hold) -> None:
+        first_claim = len(self._claims)
+        claims = [
+            (self._target(c.pool), self._value(c.units), -1 if c.reserve is None else self._value(c.reserve))
+            for c in s.claims
+        ]
+        self._claims.extend(claims)
+        header = {
+            "first_claim": first_claim, "n_claims": len(claims), "is_static": int(is_static(s)),
+            "reuse": -1 if s.reuse is None else self._value(s.reuse),
+            "has_cache": int(s.cache is not None),
+            "cache": -1 if s.cache is None else self._value(s.cache),
+            "lease": -1 if s.lease is None else self._target(s.lease[0]),
+            "lease_time": -1 if s.lease is None else self._value(s.lease[1]),
+        }  # fmt: skip
+        self._op(OpKind.HOLD, s.span, **header)
+        self._write_block(s.body)
+        self._op(OpKind.LEAVE, s.span, **header)
+
+    def _write_run(self, s: m.Run) -> None:
+        first = len(self._targets)
+        self._targets.extend(self._target_row(stage, is_pool=False) for stage in s.stages)
+        self._op(
+            OpKind.RUN, s.span, target=first, n_targets=len(s.stages), expression=self._value(s.work),
+            mode=MODES[s.mode], growing=-1 if s.growing is None else self._target(s.growing),
+        )  # fmt: skip
+
+    def _write_grow(self, s: m.Grow) -> None:
+        self._op(OpKind.GROW, s.span, target=self._target(s.pool), expression=self._value(s.amount))
+
+    def _write_drop(self, s: m.Drop) -> None:
+        self._op(OpKind.DROP, s.span, target=self._target(s.pool))
+
+    def _write_release(self, s: m.Release) -> None:
+        self._op(OpKind.RELEASE, s.span, target=self._target(s.pool))
+
+    def _write_load(self, s: m.Load) -> None:
+        self._op(OpKind.LOAD, s.span, target=self._target(s.pool), expression=self._value(s.amount))
+
+    def _write_branch(self, s: m.Branch) -> None:
+        branch = self._op(OpKind.BRANCH, s.guard.span, expression=self._value(s.guard))
+        self._write_block(s.then)
+        if s.otherwise:
+            skip = self._op(OpKind.SKIP, s.span)
+            branch["jump"] = len(self._ops)
+            self._write_block(s.otherwise)
+            skip["jump"] = len(self._ops)
+        else:
+            branch["jump"] = len(self._ops)
+
+    def _write_loop(self, s: m.Loop) -> None:
+        start = len(self._ops)
+        self._write_block(s.body)
+        self._op(OpKind.REPEAT, s.span, jump=start)
+
+    def _write_choose(self, s: m.Choose) -> None:
+        count = self._value(s.count)
+        first_key, n_keys = self._keys(s.keys)
+        self._op(
+            OpKind.CHOOSE,
+            s.count.span,
+            slot=s.attribute,
+            expression=count,
+            first_key=first_key,
+            n_keys=n_keys,
+        )
+
+    # --------------------------------------------------------------- rows
+
+    def _span_row(self, span: Span) -> int:
+        key = (id(span.source), span.start, span.stop)
+        if key not in self._span_rows:
+            self._span_rows[key] = len(self.spans)
+            self.spans.append(span)
+        return self._span_rows[key]
+
+    def _value(self, tree: m.Expression, stream: int | None = None) -> int:
+        return self._expression(self._compiler.add_value(tree, self._stream if stream is None else stream), tree)
+
+    def _keys(self, keys: Sequence[m.Expression], stream: int | None = None) -> tuple[int, int]:
+        """Keys stand in adjacent rows: the first of them, and how many."""
+        rows = [self._value(key, stream) for key in keys]
+        return (rows[0] if rows else -1), len(rows)
+
+    def _expression(self, number: int, tree: Any) -> int:
+        first = len(self._refreshes)
+        for part in parts(tree):
+            if isinstance(part, m.Observable) and part.name in REFRESHED:
+                family = part.target.family
+                for member in range(self.layout.first_stage[family], self.layout.first_stage[family + 1]):
+                    wanted = (member, REFRESHED[part.name])
+                    if wanted not in self._refreshes[first:]:
+                        self._refreshes.append(wanted)
+        self._functions.append(number)
+        self._refreshed.append((first, len(self._refreshes) - first))
+        return len(self._functions) - 1
+
+    def _target(self, target: m.Target) -> int:
+        row = self._target_row(target, is_pool=True)
+        self._targets.append(row)
+        return len(self._targets) - 1
+
+    def _target_row(self, target: m.Target, is_pool: bool) -> tuple[int, int, int, int]:
+        firsts = self.layout.first_pool if is_pool else self.layout.first_stage
+        first, n_members = firsts[target.family], firsts[target.family + 1] - firsts[target.family]
+        index = -1
+        if isinstance(target.index, m.Constant):
+            first += int(target.index.value)
+        elif target.index is not None:
+            index = self._value(target.index)
+        return first, n_members, index, self._span_row(target.span)
+
+    def _finish(self) -> ProgramTables:
+        addresses = self._compiler.compile()
+        names = OP.names or ()
+        expressions = [
+            (addresses[f], *refreshed) for f, refreshed in zip(self._functions, self._refreshed, strict=True)
+        ]
+        return ProgramTables(
+            ops=rows([tuple(op[name] for name in names) for op in self._ops], OP),
+            claims=rows(self._claims, CLAIM),
+            targets=rows(self._targets, TARGET),
+            expressions=rows(expressions, EXPRESSION),
+            refreshes=rows(self._refreshes, REFRESH),
+        )
+
+
+def is_static(hold: m.Hold) -> bool:
+    """Whether the units and reserves of a hold rest on lets and attributes alone: they cannot change in a queue."""
+    readings = (m.Draw, m.Observable, m.Now, m.Context)
+    return not any(isinstance(part, readings) for part in parts(hold.claims))
+
+
+def rows(values: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> NDArray[np.void]:
+    """Tuples as records."""
+    return np.array(values, dtype=dtype)
+
+
+def lower(model: m.Model) -> LoweredProgram:
+    """Turn a model into what the kernel runs."""
+    return LoweredProgram(model)

@@ -1,0 +1,235 @@
+"""The way from a program's text to a report, top to bottom.
+
+==========  ==================================  ==============================================
+product     type                                made by
+==========  ==================================  ==============================================
+source      `source.SourceText`                 `read`, or the caller
+tree        `syntax.nodes.Program`              `syntax.parser.parse`
+model       `semantics.model.Model`             `semantics.checker.check`
+lowered     `lowering.lower.LoweredProgram`     `lowering.lower.lower`
+constants   `semantics.model.Constants`         `semantics.constants.evaluate`
+tables      `kernel.tables.RunTables`           `LoweredProgram.setup`
+records     `kernel.records.Records`            `kernel.event_loop.simulate`
+report      `report.report.Report`              `Report`
+==========  ==================================  ==============================================
+
+The files behind the engine are imported when the first run needs them: numba takes half a second, and
+checking or formatting a program needs none of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, TypedDict
+
+from serq_lab.diagnostics.diagnostic import Diagnostic
+from serq_lab.diagnostics.errors import ProgramError, RunError
+from serq_lab.semantics import checker, constants
+from serq_lab.semantics.model import Constants, Model
+from serq_lab.source import SourceText
+from serq_lab.syntax import nodes
+from serq_lab.syntax.parser import parse
+
+if TYPE_CHECKING:
+    from serq_lab.lowering.lower import LoweredProgram
+    from serq_lab.report.report import Report
+
+Value = float | str
+"""What a let can be set to: a number, or the text of an expression over lets above it."""
+
+
+class Settings(TypedDict):
+    """What a run may replace of the program's `run` block; None keeps what is written there."""
+
+    horizon: float | None
+    warmup: float | None
+    seed: int | None
+    arrivals: int | None
+
+
+def load(path: str | os.PathLike[str], *, defs: Mapping[str, str] | None = None) -> Program:
+    """The program in a file.
+
+    Parameters
+    ----------
+    path : path
+        A file of UTF-8 text.
+    defs : mapping of str to str, optional
+        New bodies for expression definitions: ``{"f": "x * 2"}``.
+
+    Raises
+    ------
+    ProgramError
+        The file cannot be read, or the text is wrong.
+    """
+    return Program(read(path), defs)
+
+
+def compile(text: str, *, name: str = "<program>", defs: Mapping[str, str] | None = None) -> Program:
+    """The program in a text; `name` is what messages call it. Otherwise as `load`."""
+    return Program(SourceText(text, name), defs)
+
+
+class Program:
+    """A checked program, ready to run any number of times, also in several threads at once.
+
+    Attributes
+    ----------
+    source : str
+        The text.
+    lets : dict of str to float
+        The lets in their order, with the values that the text gives them.
+    model : Model
+        What the checker found out.
+    warnings : tuple of Diagnostic
+        What is allowed, but probably not meant.
+    """
+
+    def __init__(self, source: SourceText, defs: Mapping[str, str] | None = None) -> None:
+        self._source = source
+        self._definitions = dict(defs or {})
+        self._tree = tree_of(source)
+        self.model = self._check({}, Settings(horizon=None, warmup=None, seed=None, arrivals=None))
+        self._lowered: LoweredProgram | None = None
+        self._lowering = Lock()
+
+    @property
+    def source(self) -> str:
+        return self._source.text
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return self.model.warnings
+
+    @property
+    def lets(self) -> dict[str, float]:
+        values = self.model.constants.lets
+        return {let.name: value for let, value in zip(self.model.lets, values, strict=True)}
+
+    def run(
+        self,
+        set: Mapping[str, Value] | None = None,
+        *,
+        seed: int | None = None,
+        horizon: float | None = None,
+        warmup: float | None = None,
+        arrivals: int | None = None,
+        trace: str | os.PathLike[str] | None = None,
+        progress: Callable[[float], None] | None = None,
+        check: bool = False,
+    ) -> Report:
+        """Run the program.
+
+        Parameters
+        ----------
+        set : mapping of str to float or str, optional
+            New values for lets, numbers or expressions over lets above them; lets that depend on them follow.
+        seed, horizon, warmup, arrivals : optional
+            In place of those in the program's `run` block.
+        trace : path, optional
+            A file in place of the one that the program's `trace` names.
+        progress : callable, optional
+            Called now and then with the share of the horizon that has passed; what it raises abandons the
+            run.
+        check : bool
+            Also test the engine's own invariants after every event; slow.
+
+        Raises
+        ------
+        ProgramError
+            A name in `set` is no let, or a value makes no sense.
+        RunError
+            The run stopped: where, when, in which session, with which value.
+        """
+        from serq_lab.kernel.event_loop import simulate
+        from serq_lab.report.report import Report
+
+        if trace is not None and self.model.trace is None:
+            raise _fault(
+                "no-trace",
+                "the program has no trace that another file could replace",
+                'write `trace "file.csv";` in its `workload`',
+            )
+        # Numbers of numpy and whole numbers alike become floats here.
+        lets = {let: value if isinstance(value, str) else float(value) for let, value in (set or {}).items()}
+        settings = Settings(horizon=horizon, warmup=warmup, seed=seed, arrivals=arrivals)
+        model, lowered, values = self._prepared(lets, settings)
+        records = simulate(lowered.setup(values), on_slice=_share_of(progress, values.horizon), check=check)
+        if records.failure is not None:
+            from serq_lab.failures import diagnose
+
+            raise RunError([diagnose(records.failure, lowered.spans, model)])
+        return Report(model, values, records)
+
+    def lowered(self) -> LoweredProgram:
+        """The program in the form that the engine runs; made once."""
+        with self._lowering:
+            if self._lowered is None:
+                self._lowered = _lower(self.model)
+            return self._lowered
+
+    def _prepared(
+        self, lets: Mapping[str, Value], settings: Settings
+    ) -> tuple[Model, LoweredProgram, Constants]:
+        try:
+            values = constants.evaluate(self.model, lets, **settings)
+            is_of_this_shape = values.structure == self.model.constants.structure
+        except ProgramError:
+            is_of_this_shape = False
+        if is_of_this_shape:
+            return self.model, self.lowered(), values
+        # An array of another size is another model; and what is wrong with a value, the checker says best.
+        model = self._check(lets, settings)
+        return model, _lower(model), model.constants
+
+    def _check(self, overrides: Mapping[str, Value], settings: Settings) -> Model:
+        return checker.check(
+            self._tree, self._source, overrides=overrides, definitions=self._definitions, **settings
+        )
+
+    def __repr__(self) -> str:
+        return f'<program "{self._source.name}">'
+
+
+def _lower(model: Model) -> LoweredProgram:
+    from serq_lab.lowering.lower import lower
+
+    return lower(model)
+
+
+def _share_of(progress: Callable[[float], None] | None, horizon: float) -> Callable[[float], None] | None:
+    return None if progress is None else lambda now: progress(min(now / horizon, 1.0))
+
+
+def tree_of(source: SourceText) -> nodes.Program:
+    """The tree of a text that holds a program; a ProgramError where there is none in it."""
+    tree = parse(source)
+    if not tree.items:
+        hint = "a program has at least a `session` and a `run { horizon ...; }`"
+        raise _fault("no-program", f'there is no program in "{source.name}"', hint)
+    return tree
+
+
+def read(path: str | os.PathLike[str]) -> SourceText:
+    """The text of a file, line ends as they are; a ProgramError says what keeps it from being read."""
+    name = os.fspath(path)
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise _fault("unreadable", f'there is no file "{name}"') from None
+    except IsADirectoryError:
+        raise _fault("unreadable", f'"{name}" is a folder, not a program', "name a file in it") from None
+    except UnicodeDecodeError as fault:
+        message = f'"{name}" is not text: byte {fault.start} is not UTF-8'
+        raise _fault("unreadable", message, "save the program as UTF-8") from None
+    except (OSError, ValueError) as fault:
+        reason = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
+        raise _fault("unreadable", f'"{name}" cannot be read: {reason.lower()}') from None
+    return SourceText(text, name)
+
+
+def _fault(code: str, message: str, hint: str | None = None) -> ProgramError:
+    return ProgramError([Diagnostic(code, message, None, hint=hint)])

@@ -1,0 +1,1 @@
+"""From what a run leaves behind to what a reader sees; start with `report.py`."""
