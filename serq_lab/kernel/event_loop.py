@@ -69,6 +69,7 @@ def spin(run: Row) -> None:
 def settle(run: Row) -> None:
     """Run every ready session and serve the pools until nothing is ready; then re-rate stages and read gauges."""
     board = board_at(run, 0)
+    run.is_settling = 1
     while True:
         while run.ready_head >= 0:
             run_session(run, take_ready(run))
@@ -81,6 +82,7 @@ def settle(run: Row) -> None:
         serve_pools(run)
         if run.ready_head < 0:
             break
+    run.is_settling = 0
     if run.n_dirty > 0:
         for i in range(run.n_stages):
             if stage_at(run, i).is_dirty:
@@ -102,6 +104,7 @@ def handle(run: Row, kind: int, subject: int, order: int) -> None:
             end_shared_job(run, subject)
     elif kind == EventKind.WARMUP:
         run.is_warm = 1
+        board_at(run, 0).is_warm = 1
         restart_averages(run)
 
 
@@ -112,6 +115,7 @@ def begin(run: Row) -> None:
         schedule(run, run.warmup, EventKind.WARMUP, 0)
     else:
         run.is_warm = 1
+        board_at(run, 0).is_warm = 1
     kind = run.arrival_kind
     if kind == ArrivalKind.POISSON:
         schedule(run, 0.0, EventKind.ARRIVAL, 0)

@@ -24,6 +24,7 @@ from serq_lab.kernel.storage.state import (
     session_at,
 )
 
+REJECTED, QUEUED, ADMITTED = 0, 1, 2  # what becomes of a session that comes to a hold
 CACHED, COMPUTED = 2, 3  # slots of the built-in attributes that admission and leaving set
 
 
@@ -70,8 +71,8 @@ def read_claim(run: Row, a: int, s: int) -> None:
 
 
 @inlined
-def join_pool(run: Row, s: int, o: int) -> bool:
-    """A session comes to a hold: it joins the first pool's queue, or false if it can never fit."""
+def join_pool(run: Row, s: int, o: int) -> int:
+    """A session comes to a hold: REJECTED if it can never fit, else QUEUED at the first pool or ADMITTED at once."""
     op = op_at(run, o)
     head, last = -1, -1
     for k in range(op.first_claim, op.first_claim + op.n_claims):
@@ -91,14 +92,24 @@ def join_pool(run: Row, s: int, o: int) -> bool:
             if not needs <= pool.rejected_most:
                 pool.rejected_most = needs
             free_hold(run, head)
-            return False
+            return REJECTED
     session = session_at(run, s)
     session.pending = head
     session.queue_pool = allocation_at(run, head).pool
     session.queued_at = run.now
+    if op.is_static and is_next(run, session.queue_pool) and fits(run, head, s):
+        admit(run, s, head)
+        return ADMITTED
     session.place = Place.QUEUED
     enqueue(run, s, session.queue_pool)
-    return True
+    return QUEUED
+
+
+@inlined
+def is_next(run: Row, p: int) -> bool:
+    """Whether a session that joins the queue now would be the next to be looked at: then it need not join it."""
+    is_alone = run.ready_head < 0 and run.n_waiting == 0 and run.n_replacements == 0
+    return run.is_settling == 1 and is_alone and pool_at(run, p).via < 0
 
 
 @inlined
@@ -183,7 +194,6 @@ def admit(run: Row, s: int, head: int) -> None:
     most = math.inf
     if op.reuse >= 0:
         most = quantity(run, op.reuse, s)
-    dequeue(run, s, session.queue_pool)
     first = pool_at(run, session.queue_pool)
     if run.is_warm:
         first.wait_sum += run.now - session.queued_at
@@ -210,7 +220,6 @@ def admit(run: Row, s: int, head: int) -> None:
     allocation_at(run, head).outer = session.innermost
     session.innermost = head
     session.pending = -1
-    make_ready(run, s)
 
 
 @inlined
@@ -236,7 +245,9 @@ def serve_pool(run: Row, p: int) -> None:
         head = session_at(run, s).pending
         if not fits(run, head, s):
             return
+        dequeue(run, s, p)
         admit(run, s, head)
+        make_ready(run, s)
 
 
 @inlined

@@ -6,13 +6,13 @@ Used by `event_loop.py`.
 from __future__ import annotations
 
 from serq_lab.kernel.cache import abandon_entries, drop_entry
-from serq_lab.kernel.evaluation import evaluate, fail, quantity, resolve, set_slot, vector_of
-from serq_lab.kernel.pools import grow, held_on, join_pool, leave_hold, release, undo_hold
+from serq_lab.kernel.evaluation import evaluate, fail, refresh, set_slot, vector_of
+from serq_lab.kernel.pools import ADMITTED, REJECTED, grow, held_on, join_pool, leave_hold, release, undo_hold
 from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.stages import start_job
-from serq_lab.kernel.statistics import observe, set_live
+from serq_lab.kernel.statistics import set_live
 from serq_lab.kernel.storage.lists import make_ready
-from serq_lab.kernel.storage.memory import Row, inlined, kernel, store_float
+from serq_lab.kernel.storage.memory import Row, call_statements, clear, inlined, kernel
 from serq_lab.kernel.storage.state import (
     Place,
     board_at,
@@ -26,8 +26,7 @@ from serq_lab.kernel.storage.state import (
 )
 from serq_lab.kernel.storage.tables import ArrivalKind, OpKind
 
-SERIAL, TURN_NO = 0, 1  # slots of built-in attributes
-MOST_REPEATS = 1_000_000  # of a loop without waiting
+SERIAL = 0  # the slot of the attribute
 MOST_CHOICES = 1_000_000
 
 
@@ -45,12 +44,11 @@ def create_session(run: Row) -> None:
         if run.has_caches:
             ensure_owns(run, run, (s + 1) * run.n_pools)
     session = session_at(run, s)
-    session.serial, session.turns = run.arrivals, 0
+    session.serial = run.arrivals
     session.innermost, session.pending, session.stage, session.job_event = -1, -1, -1, -1
     session.first_lease, session.admission, session.was_preempted, session.was_stuck = -1, -1, 0, 0
     vector = vector_of(run, s)
-    for k in range(run.vector_bytes // 8):
-        store_float(vector + 8 * k, 0.0)
+    clear(vector, run.vector_bytes)
     if run.has_caches:
         for p in range(run.n_pools):
             own_at(run, s * run.n_pools + p).entry = -1
@@ -58,10 +56,10 @@ def create_session(run: Row) -> None:
     run.arrivals += 1
     set_live(run, run.live + 1)
     if run.has_init:
-        session.pc = run.init
+        session.entry = run.init
         run_session(run, s)
     else:
-        session.pc = run.start
+        session.entry = run.start
         make_ready(run, s)
 
 
@@ -114,90 +112,75 @@ def choose(run: Row, s: int, o: int) -> None:
 @kernel
 def grow_hold(run: Row, s: int, o: int) -> bool:
     """`grow p (d)`; false if the session stalls or the run stops."""
-    op = op_at(run, o)
-    p = resolve(run, op.target, s)
-    a = held_on(run, s, p)
+    board = board_at(run, 0)
+    a = held_on(run, s, board.member)
     if a < 0:
-        fail(run, FailureKind.GROW_OUTSIDE, op.span, 0.0)
+        fail(run, FailureKind.GROW_OUTSIDE, op_at(run, o).span, 0.0)
         return False
-    return grow(run, s, a, quantity(run, op.expression, s))
+    return grow(run, s, a, max(0.0, board.argument))
 
 
 @inlined
-def start_run(run: Row, s: int, o: int) -> None:
+def start_run(run: Row, s: int) -> None:
     """`run stage (work)`: a job, or nothing to do."""
-    op = op_at(run, o)
-    i = resolve(run, op.target, s)
-    work = quantity(run, op.expression, s)
+    board = board_at(run, 0)
+    work = board.argument
     if work > 0.0:
-        start_job(run, s, i, work)
+        start_job(run, s, board.member, work)
     else:
         make_ready(run, s)
 
 
-@inlined
-def branch(run: Row, s: int, o: int) -> None:
-    """To the second block at exactly 0, on at exactly 1; anything else stops the run."""
-    op = op_at(run, o)
-    guard = evaluate(run, op.expression, s)
-    if guard == 0.0:
-        session_at(run, s).pc = op.jump
-    elif guard != 1.0:
-        fail(run, FailureKind.GUARD, op.span, guard)
+@kernel
+def carry_out(run: Row, s: int, o: int) -> bool:
+    """Carry out one of the rarer operations; true if the session goes on at once."""
+    op, board = op_at(run, o), board_at(run, 0)
+    kind = op.kind
+    if kind == OpKind.CHOOSE:
+        choose(run, s, o)
+    elif kind == OpKind.GROW:
+        return grow_hold(run, s, o)
+    elif kind == OpKind.DROP:
+        drop_entry(run, board.member, s)
+    elif kind == OpKind.RELEASE:
+        release(run, s, board.member)
+    elif kind == OpKind.REFRESH:
+        refresh(run, op.first_refreshed, op.n_refreshed)
+    elif kind == OpKind.READY:
+        session_at(run, s).entry = run.start
+        make_ready(run, s)
+        return False
+    return True
 
 
 @kernel
 def run_session(run: Row, s: int) -> None:
     """Carry out a session's statements until it waits, joins the ready list or ends."""
-    repeats = 0
     board = board_at(run, 0)
-    while board.failure == 0:
-        session = session_at(run, s)
-        o = session.pc
-        session.pc = o + 1
+    run.asking = s
+    board.entry = session_at(run, s).entry
+    while True:
+        o = call_statements(run.go, vector_of(run, s), run.board)
+        if board.failure != 0:
+            return
         op = op_at(run, o)
         kind = op.kind
-        if kind == OpKind.ASSIGN:
-            evaluate(run, op.expression, s)
-        elif kind == OpKind.OBSERVE:
-            observe(run, op.slot, s, evaluate(run, op.expression, s))
-        elif kind == OpKind.TURN:
-            session.turns += 1
-            if run.is_warm:
-                run.turns += 1
-            set_slot(run, s, TURN_NO, session.turns)
-        elif kind == OpKind.HOLD:
-            if not join_pool(run, s, o):
-                remove_session(run, s)
+        session_at(run, s).entry = op.entry
+        if kind == OpKind.RUN:
+            start_run(run, s)
             return
+        if kind == OpKind.HOLD:
+            outcome = join_pool(run, s, o)
+            if outcome == REJECTED:
+                remove_session(run, s)
+            if outcome != ADMITTED:
+                return
         elif kind == OpKind.LEAVE:
             leave_hold(run, s)
-        elif kind == OpKind.RUN:
-            start_run(run, s, o)
-            return
-        elif kind == OpKind.BRANCH:
-            branch(run, s, o)
-        elif kind == OpKind.SKIP:
-            session.pc = op.jump
-        elif kind == OpKind.REPEAT:
-            session.pc = op.jump
-            repeats += 1
-            if repeats > MOST_REPEATS:
-                run.asking = s
-                fail(run, FailureKind.NO_PROGRESS, op.span, repeats)
-        elif kind == OpKind.CHOOSE:
-            choose(run, s, o)
-        elif kind == OpKind.GROW:
-            if not grow_hold(run, s, o):
-                return
-        elif kind == OpKind.DROP:
-            drop_entry(run, resolve(run, op.target, s), s)
-        elif kind == OpKind.RELEASE:
-            release(run, s, resolve(run, op.target, s))
-        elif kind == OpKind.READY:
-            session.pc = run.start
-            make_ready(run, s)
-            return
-        else:
+        elif kind == OpKind.END:
             remove_session(run, s)
             return
+        elif not carry_out(run, s, o):
+            return
+        board.entry = op.entry
+        run.asking = s

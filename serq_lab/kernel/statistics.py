@@ -11,12 +11,8 @@ from serq_lab.kernel.storage.state import (
     N_WINDOWS,
     change_at,
     ensure_changes,
-    ensure_samples,
     gauge_at,
-    observation_at,
     pool_shown_at,
-    sample_at,
-    session_at,
     stage_at,
     stage_shown_at,
     window_at,
@@ -129,23 +125,6 @@ def change_queued(run: Row, p: int, change: float) -> None:
     """The length of a pool's queue changes."""
     touch_pool(run, p)
     pool_shown_at(run, p).queued += change
-
-
-@inlined
-def observe(run: Row, o: int, s: int, value: float) -> None:
-    """Keep a sample, after the warm-up."""
-    if run.is_warm == 0:
-        return
-    observation = observation_at(run, o)
-    n = observation.n
-    ensure_samples(observation, run, n + 1)
-    observation.n = n + 1
-    session = session_at(run, s)
-    sample = sample_at(observation, n)
-    sample.value = value
-    sample.time = run.now
-    sample.session = session.serial
-    sample.turn = session.turns
 
 
 @inlined

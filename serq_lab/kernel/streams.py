@@ -1,7 +1,7 @@
 """Random streams: ChaCha with 12 rounds, eight blocks side by side in vector registers (`LANGUAGE.md` section 9).
 
-A stream is int64[74] in memory: the next index, 64 uniforms (as doubles), 8 key words, the block counter. Expressions
-read the uniforms themselves and call `refill` when they are used up.
+A stream is int64[138] in memory: the next index, 64 uniforms U (as doubles), ln(1 - U) of each, 8 key words, the block
+counter. Expressions read the uniforms or their logarithms themselves and call `refill` when they are used up.
 
 Source of the cipher: D. J. Bernstein, "ChaCha, a variant of Salsa20" (2008); the constants and the quarter round are as
 in RFC 8439 section 2, with a 64-bit counter and nonce as in the paper.
@@ -19,10 +19,14 @@ from llvmlite import binding as llvm
 from llvmlite import ir
 from numpy.typing import NDArray
 
+from serq_lab.kernel.logarithm import ArrayOperations, VectorOperations, logarithm
+from serq_lab.kernel.storage.object_code import load_kept, target_machine
+
 I32, I64, F64 = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 LANES = 8
 N_UNIFORMS = 8 * LANES
-KEY_AT, COUNTER_AT, STREAM_WORDS = 1 + N_UNIFORMS, 9 + N_UNIFORMS, 10 + N_UNIFORMS
+LOGARITHMS_AT = 1 + N_UNIFORMS
+KEY_AT, COUNTER_AT, STREAM_WORDS = 1 + 2 * N_UNIFORMS, 9 + 2 * N_UNIFORMS, 10 + 2 * N_UNIFORMS
 ROUNDS = 12
 SIGMA = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)  # "expand 32-byte k"
 COLUMNS = tuple((i, 4 + i, 8 + i, 12 + i) for i in range(4))
@@ -37,16 +41,15 @@ _lock = threading.Lock()
 def compile_module(module: ir.Module | str) -> Any:
     """Native code of an LLVM module for this processor; keep what is returned while its addresses are in use."""
     with _lock:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        parsed = llvm.parse_assembly(str(module))
-        parsed.verify()
-        machine = llvm.Target.from_default_triple().create_target_machine(
-            cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
-        )
-        engine = llvm.create_mcjit_compiler(parsed, machine)
+        engine = llvm.create_mcjit_compiler(_parsed(module), target_machine())
         engine.finalize_object()
         return engine
+
+
+def _parsed(module: ir.Module | str) -> Any:
+    parsed = llvm.parse_assembly(str(module))
+    parsed.verify()
+    return parsed
 
 
 def key_of(seed: int) -> list[int]:
@@ -69,10 +72,10 @@ def new_streams(seed: int) -> NDArray[np.int64]:
 
     Returns
     -------
-    ndarray of int64, shape (4, 74)
+    ndarray of int64, shape (4, 138)
         In the order ``ARRIVALS, WORKLOAD, SESSION, EVICTION``.
     """
-    rows = [[N_UNIFORMS] + [0] * N_UNIFORMS + key_of(seed ^ salt) + [0] for salt in STREAM_SALTS]
+    rows = [[N_UNIFORMS] + [0] * (2 * N_UNIFORMS) + key_of(seed ^ salt) + [0] for salt in STREAM_SALTS]
     return np.array(rows, dtype=np.int64)
 
 
@@ -100,21 +103,32 @@ def words(key: Sequence[int], first_block: int, n_blocks: int) -> NDArray[np.uin
 
 
 def refill(stream: NDArray[np.int64]) -> None:
-    """Write the next 64 uniforms of a stream and set its next index to 0; what native code does in vectors."""
+    """Write the next 64 uniforms of a stream, and their logarithms; what native code does in vectors."""
     drawn = words(stream[KEY_AT:COUNTER_AT].tolist(), int(stream[COUNTER_AT]), LANES).astype(np.uint64)
     bits = (drawn[1::2] << np.uint64(32) | drawn[::2]) >> np.uint64(11)
-    stream.view(np.float64)[1:KEY_AT] = bits * 2.0**-53
+    uniforms = bits * 2.0**-53
+    stream.view(np.float64)[1:LOGARITHMS_AT] = uniforms
+    stream.view(np.float64)[LOGARITHMS_AT:KEY_AT] = logarithm(ArrayOperations(), 1.0 - uniforms)
     stream[COUNTER_AT] += LANES
     stream[0] = 0
 
 
 def refill_address() -> int:
-    """The address of ``void refill(int64 *stream)``: writes 64 uniforms, sets the next index to 0."""
+    """The address of ``void refill(int64 *stream)``, native: as `refill`."""
     return int(_refill_code().get_function_address("refill"))
 
 
 @cache
 def _refill_code() -> Any:
+    with _lock:
+        return load_kept("streams", _compile_refill)
+
+
+def _compile_refill() -> bytes:
+    return bytes(target_machine().emit_object(_parsed(_refill_module())))
+
+
+def _refill_module() -> ir.Module:
     module = ir.Module("stream")
     vector, wide, real = ir.VectorType(I32, LANES), ir.VectorType(I64, LANES), ir.VectorType(F64, LANES)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64.as_pointer()]), "refill")
@@ -145,16 +159,18 @@ def _refill_code() -> Any:
         low, high = b.zext(out[2 * i], wide), b.zext(out[2 * i + 1], wide)
         bits = b.lshr(b.or_(b.shl(high, splat(wide, 32)), low), splat(wide, 11))
         uniform = b.fmul(b.uitofp(bits, real), splat(real, 2.0**-53))
+        drawn = logarithm(VectorOperations(b, LANES), b.fsub(splat(real, 1.0), uniform))
         for k in range(LANES):
             b.store(b.extract_element(uniform, I32(k)), b.gep(uniforms, [I64(8 * k + i)]))
+            b.store(b.extract_element(drawn, I32(k)), b.gep(uniforms, [I64(N_UNIFORMS + 8 * k + i)]))
     b.store(b.add(counter, I64(LANES)), counter_place)
     b.store(I64(0), base)
     b.ret_void()
-    return compile_module(module)
+    return module
 
 
 def _mix(b: ir.IRBuilder, rotate: ir.Function, start: list[ir.Value], vector: ir.VectorType) -> list[ir.Value]:
-    """The rounds on vectors of LANES blocks: a loop over double rounds, which compiles six times as fast as all in a row."""
+    """The rounds on vectors of LANES blocks, as a loop: written out, they take six times as long to compile."""
     before, loop, after = b.block, b.append_basic_block(), b.append_basic_block()
     b.branch(loop)
     b.position_at_end(loop)

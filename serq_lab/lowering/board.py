@@ -60,6 +60,10 @@ class BoardLayout:
     def n_stages(self) -> int:
         return self.first_stage[-1]
 
+    def n_members(self, family: int, is_pool: bool) -> int:
+        firsts = self.first_pool if is_pool else self.first_stage
+        return firsts[family + 1] - firsts[family]
+
     @property
     def vector_length(self) -> int:
         return self.n_attributes + self.n_pools

@@ -15,10 +15,19 @@ from typing import Any
 import numpy as np
 
 from serq_lab.kernel.records import FailureKind
-from serq_lab.kernel.storage.memory import PYTHON_EXPRESSIONS, load_float, store_float
-from serq_lab.kernel.streams import N_UNIFORMS, STREAM_WORDS, refill
+from serq_lab.kernel.storage.memory import (
+    LEAST_ROOM,
+    PYTHON_EXPRESSIONS,
+    load_float,
+    reallocate_in_python,
+    store_float,
+    view,
+)
+from serq_lab.kernel.storage.state import OBSERVATION, SAMPLE
+from serq_lab.kernel.streams import LOGARITHMS_AT, N_UNIFORMS, STREAM_WORDS, refill
 from serq_lab.lowering.board import HEADER_SLOTS, POOL_STRIDE, STAGE_STRIDE, BoardLayout
 from serq_lab.lowering.expressions import MOST_PHASES, POOL_FIELDS, POOL_OBSERVABLES
+from serq_lab.lowering.segments import MOST_REPEATS, SERIAL, TURN_NO
 from serq_lab.semantics import model as m
 from serq_lab.semantics.expressions import value
 from serq_lab.source import Span
@@ -35,28 +44,21 @@ class ClosureCompiler:
         self.layout = layout
         self.span_number = span_number
         self.closures: list[Closure] = []
+        self.go = 0
+        self.statements: ClosureSegments | None = None
 
     def add_value(self, tree: m.Expression, stream: int) -> int:
         """A function that gives an expression's value; returns its number."""
         self.closures.append(lambda session, board: self.value(tree, stream, session, board))
         return len(self.closures) - 1
 
-    def add_assignments(self, sets: Sequence[m.Set], streams: Sequence[int]) -> int:
-        """A function that stores values into the session's vector, one after the other; returns its number."""
-
-        def assign(session: int, board: int) -> float:
-            for assignment, stream in zip(sets, streams, strict=True):
-                value = self.value(assignment.value, stream, session, board)
-                store_float(session + 8 * assignment.attribute, value)
-            return 0.0
-
-        self.closures.append(assign)
-        return len(self.closures) - 1
-
     def compile(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Numbers under which the kernel finds the functions."""
         addresses = [next(_numbers) for _ in self.closures]
         PYTHON_EXPRESSIONS.update(zip(addresses, self.closures, strict=True))
+        self.go = next(_numbers)
+        if self.statements is not None:
+            PYTHON_EXPRESSIONS[self.go] = self.statements.go
         return np.array(addresses, dtype=np.int64)
 
     def value(self, tree: m.Expression, stream: int, session: int, board: int) -> float:
@@ -107,7 +109,7 @@ class ClosureCompiler:
         firsts = layout.first_pool if is_pool else layout.first_stage
         index = 0.0 if tree.target.index is None else of(tree.target.index)
         if not -1.0 < index < firsts[family + 1] - firsts[family]:
-            self._fail(board, FailureKind.INDEX, tree.target.span, index)
+            self.note_failure(board, FailureKind.INDEX, tree.target.span, index)
             index = 0.0
         member = int(index)
 
@@ -130,14 +132,14 @@ class ClosureCompiler:
             value = arguments[k]
             if least <= value <= most and not (is_finite and math.isinf(value)):
                 return value
-            self._fail(board, FailureKind.PARAMETER, tree.arguments[k].span, value)
+            self.note_failure(board, FailureKind.PARAMETER, tree.arguments[k].span, value)
             return 0.0
 
         def uniform() -> float:
-            return _next_uniform(board, stream)
+            return _next_of_stream(board, stream, 1)
 
         def exponential(mean: float) -> float:
-            return -mean * math.log(1.0 - uniform())
+            return -mean * _next_of_stream(board, stream, LOGARITHMS_AT)
 
         if tree.distribution == "exp":
             return exponential(checked(0, least=0.0))
@@ -160,7 +162,7 @@ class ClosureCompiler:
         q = p if uniform() < p else 1.0 - p
         return exponential(mean / (2.0 * q))
 
-    def _fail(self, board: int, kind: FailureKind, span: Span, value: float) -> None:
+    def note_failure(self, board: int, kind: FailureKind, span: Span, value: float) -> None:
         failure = ctypes.c_int64.from_address(board + 8 * HEADER_SLOTS["failure"])
         if failure.value == 0:
             failure.value = int(kind)
@@ -168,11 +170,143 @@ class ClosureCompiler:
             store_float(board + 8 * HEADER_SLOTS["failure_value"], value)
 
 
-def _next_uniform(board: int, stream: int) -> float:
+def _next_of_stream(board: int, stream: int, column: int) -> float:
     streams = ctypes.c_int64.from_address(board + 8 * HEADER_SLOTS["streams"]).value
     address = streams + 8 * STREAM_WORDS * stream
     following = ctypes.c_int64.from_address(address)
     if following.value >= N_UNIFORMS:
         refill(np.frombuffer((ctypes.c_int64 * STREAM_WORDS).from_address(address), dtype=np.int64))
     following.value += 1
-    return load_float(address + 8 * following.value)
+    return load_float(address + 8 * (following.value - 1 + column))
+
+
+def _word(board: int, name: str) -> ctypes.c_int64:
+    return ctypes.c_int64.from_address(board + 8 * HEADER_SLOTS[name])
+
+
+class ClosureSegments:
+    """A session's statements as a list of steps; the interface of `SegmentWriter`.
+
+    A step is a function of the two addresses that gives the number of the step to go on with, or an operation for the
+    kernel as a negative number: -2 - row; -1 stops the run.
+    """
+
+    def __init__(self, compiler: ClosureCompiler) -> None:
+        self.compiler = compiler
+        compiler.statements = self
+        self.steps: list[Callable[[int, int], int]] = []
+        self.entries: list[int] = []
+        self.labels: list[int] = []
+        self.repeats = 0
+
+    def go(self, session: int, board: int) -> float:
+        """Go on at the board's entry, up to the next operation."""
+        self.repeats = 0
+        at = self.entries[_word(board, "entry").value]
+        while at >= 0:
+            at = self.steps[at](session, board)
+        return -1 if at == -1 else -2 - at
+
+    def enter(self) -> int:
+        self.entries.append(len(self.steps))
+        return len(self.entries) - 1
+
+    def stop(self, op: int) -> int:
+        self.steps.append(lambda session, board: -2 - op)
+        return self.enter()
+
+    def new_label(self) -> int:
+        self.labels.append(-1)
+        return len(self.labels) - 1
+
+    def place(self, label: int) -> None:
+        self.labels[label] = len(self.steps)
+
+    def jump(self, label: int) -> None:
+        self.steps.append(lambda session, board: self.labels[label])
+
+    def repeat(self, label: int, span: Span) -> None:
+        def back(session: int, board: int) -> int:
+            self.repeats += 1
+            if self.repeats <= MOST_REPEATS:
+                return self.labels[label]
+            self.compiler.note_failure(board, FailureKind.NO_PROGRESS, span, float(MOST_REPEATS))
+            return -1
+
+        self.steps.append(back)
+
+    def unless(self, guard: m.Expression, stream: int, label: int) -> None:
+        following = len(self.steps) + 1
+
+        def test(session: int, board: int) -> int:
+            value = self.compiler.value(guard, stream, session, board)
+            if value == 1.0:
+                return following
+            if value == 0.0:
+                return self.labels[label]
+            self.compiler.note_failure(board, FailureKind.GUARD, guard.span, value)
+            return -1
+
+        self.steps.append(test)
+
+    def assign(self, attribute: int, value: m.Expression, stream: int) -> None:
+        self._do(lambda session, board: self._store(value, stream, session, board, session + 8 * attribute))
+
+    def argument(self, value: m.Expression, stream: int) -> None:
+        slot = 8 * HEADER_SLOTS["argument"]
+        self._do(lambda session, board: self._store(value, stream, session, board, board + slot))
+
+    def turn(self) -> None:
+        def turn(session: int, board: int) -> None:
+            store_float(session + 8 * TURN_NO, load_float(session + 8 * TURN_NO) + 1.0)
+            _word(board, "turns").value += _word(board, "is_warm").value
+
+        self._do(turn)
+
+    def member(self, target: m.Target, first: int, n_members: int, stream: int) -> None:
+        following = len(self.steps) + 1
+
+        def find(session: int, board: int) -> int:
+            index = 0.0
+            if target.index is not None:
+                index = self.compiler.value(target.index, stream, session, board)
+            if not -1.0 < index < n_members:
+                self.compiler.note_failure(board, FailureKind.INDEX, target.span, index)
+                return -1
+            _word(board, "member").value = first + int(index)
+            return following
+
+        self.steps.append(find)
+
+    def observe(self, observation: int, value: m.Expression, stream: int) -> None:
+        def observe(session: int, board: int) -> None:
+            drawn = self.compiler.value(value, stream, session, board)
+            if not _word(board, "is_warm").value:
+                return
+            row = view(_word(board, "observations").value + OBSERVATION.itemsize * observation, OBSERVATION)
+            if row.n >= row.samples_room:
+                room = max(LEAST_ROOM, 2 * int(row.samples_room))
+                row.samples = reallocate_in_python(int(row.samples), room * SAMPLE.itemsize)
+                row.samples_room = room
+            sample = view(int(row.samples) + int(row.n) * SAMPLE.itemsize, SAMPLE)
+            sample.value, sample.time = drawn, load_float(board + 8 * HEADER_SLOTS["now"])
+            sample.session = int(load_float(session + 8 * SERIAL))
+            sample.turn = int(load_float(session + 8 * TURN_NO))
+            row.n += 1
+
+        self._do(observe)
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+    def _do(self, action: Callable[[int, int], None]) -> None:
+        following = len(self.steps) + 1
+
+        def step(session: int, board: int) -> int:
+            action(session, board)
+            return following
+
+        self.steps.append(step)
+
+    def _store(self, value: m.Expression, stream: int, session: int, board: int, address: int) -> None:
+        store_float(address, self.compiler.value(value, stream, session, board))

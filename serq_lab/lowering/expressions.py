@@ -8,14 +8,14 @@ Next on the way: the kernel's `evaluation.py`, which calls them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from serq_lab.kernel.records import FailureKind
-from serq_lab.kernel.streams import N_UNIFORMS, STREAM_WORDS, compile_module
+from serq_lab.kernel.streams import LOGARITHMS_AT, N_UNIFORMS, STREAM_WORDS, compile_module
 from serq_lab.lowering.board import POOL_STRIDE, STAGE_STRIDE, BoardLayout
 from serq_lab.semantics import model as m
 from serq_lab.source import Span
@@ -45,6 +45,7 @@ class ExpressionCompiler:
         self.intrinsics: dict[str, ir.Function] = {}
         self.n_functions = 0
         self.engine: Any = None
+        self.go = 0  # the address of the session's statements, which `SegmentWriter` writes
 
     def add_value(self, tree: m.Expression, stream: int) -> int:
         """A function that gives an expression's value; returns its number."""
@@ -52,25 +53,16 @@ class ExpressionCompiler:
         body.b.ret(body.value(tree))
         return self.n_functions - 1
 
-    def add_assignments(self, sets: Sequence[m.Set], streams: Sequence[int]) -> int:
-        """A function that stores values into the session's vector, one after the other; returns its number."""
-        body = self._open(streams[0])
-        for assignment, stream in zip(sets, streams, strict=True):
-            body.stream = stream
-            value = body.value(assignment.value)
-            body.b.store(value, body.b.gep(body.session, [I64(assignment.attribute)]))
-        body.b.ret(F64(0.0))
-        return self.n_functions - 1
-
-    def _open(self, stream: int) -> _Body:
+    def _open(self, stream: int) -> Body:
         kind = ir.FunctionType(F64, [POINTER, POINTER])
         function = ir.Function(self.module, kind, f"e{self.n_functions}")
         self.n_functions += 1
-        return _Body(self, function, stream)
+        return Body(self, function, stream)
 
     def compile(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Addresses of all functions, int64 of shape (n,); valid while this object lives."""
         self.engine = compile_module(self.module)
+        self.go = self.engine.get_function_address("go")
         return np.array([self.engine.get_function_address(f"e{k}") for k in range(self.n_functions)], dtype=np.int64)
 
     def intrinsic(self, name: str, n_arguments: int = 1) -> ir.Function:
@@ -80,8 +72,8 @@ class ExpressionCompiler:
         return self.intrinsics[name]
 
 
-class _Body:
-    """The body of one function while it is written."""
+class Body:
+    """The body of one function while it is written; `stream` is what it draws from."""
 
     def __init__(self, owner: ExpressionCompiler, function: ir.Function, stream: int) -> None:
         self.owner, self.layout, self.stream = owner, owner.layout, stream
@@ -167,7 +159,8 @@ class _Body:
     # ------------------------------------------------------- observables
 
     def _observable(self, tree: m.Observable) -> ir.Value:
-        member = self._member(tree.target, tree.name in POOL_OBSERVABLES)
+        is_pool = tree.name in POOL_OBSERVABLES
+        member = self.member(tree.target, self.layout.n_members(tree.target.family, is_pool))
         if tree.name == "price":
             return self._price(tree, member)
         if tree.name == "free":
@@ -194,12 +187,10 @@ class _Body:
         delay = b.fmul(rate, b.fadd(middle, b.fmul(extra, wait)))
         return b.fadd(extra, b.fdiv(delay, b.fsub(F64(1.0), rho)))
 
-    def _member(self, target: m.Target, is_pool: bool) -> ir.Value:
+    def member(self, target: m.Target, n_members: int) -> ir.Value:
         """The member a target names, as an integer; an index out of range notes a failure and gives 0."""
         if target.index is None:
             return I64(0)
-        families = self.layout.first_pool if is_pool else self.layout.first_stage
-        n_members = families[target.family + 1] - families[target.family]
         if isinstance(target.index, m.Constant):
             return I64(int(target.index.value))
         index = self.value(target.index)
@@ -264,20 +255,22 @@ class _Body:
         return self._exponential(b.fdiv(mean, b.fmul(F64(2.0), q)))
 
     def _exponential(self, mean: ir.Value) -> ir.Value:
-        logarithm = self.b.call(self.owner.intrinsic("log"), [self.b.fsub(F64(1.0), self._uniform())])
-        return self.b.fmul(self.b.fneg(mean), logarithm)
+        return self.b.fmul(self.b.fneg(mean), self._next_of_stream(LOGARITHMS_AT))
 
     def _uniform(self) -> ir.Value:
-        """The next uniform of the stream, which is refilled when it is used up."""
+        return self._next_of_stream(1)
+
+    def _next_of_stream(self, column: int) -> ir.Value:
+        """The next uniform of the stream, or its logarithm; the stream is refilled when it is used up."""
         b = self.b
-        streams = b.load(self._board_word("streams"))
+        streams = b.load(self.board_word("streams"))
         stream = b.inttoptr(b.add(streams, I64(8 * STREAM_WORDS * self.stream)), I64.as_pointer())
         with b.if_then(b.icmp_signed(">=", b.load(stream), I64(N_UNIFORMS)), likely=False):
             kind = ir.FunctionType(ir.VoidType(), [I64.as_pointer()]).as_pointer()
-            b.call(b.inttoptr(b.load(self._board_word("refill")), kind), [stream])
-        following = b.add(b.load(stream), I64(1))
-        b.store(following, stream)
-        return b.load(b.bitcast(b.gep(stream, [following]), POINTER))
+            b.call(b.inttoptr(b.load(self.board_word("refill")), kind), [stream])
+        index = b.load(stream)
+        b.store(b.add(index, I64(1)), stream)
+        return b.load(b.bitcast(b.gep(stream, [b.add(index, I64(column))]), POINTER))
 
     def _checked(
         self, tree: m.Draw, k: int, value: ir.Value, *, least: float | None = None, most: float | None = None,
@@ -301,21 +294,29 @@ class _Body:
     # ----------------------------------------------------------- helpers
 
     def _fail_unless(self, is_good: ir.Value, kind: FailureKind, span: Span, value: ir.Value) -> None:
+        with self.b.if_then(self.b.not_(is_good), likely=False):
+            self.note_failure(kind, span, value)
+
+    def note_failure(self, kind: FailureKind, span: Span, value: ir.Value) -> None:
         """Note why the run must stop; the first reason counts."""
         b = self.b
-        with b.if_then(b.not_(is_good), likely=False):
-            failure = self._board_word("failure")
-            with b.if_then(b.icmp_signed("==", b.load(failure), I64(0))):
-                b.store(I64(int(kind)), failure)
-                b.store(I64(self.owner.span_number(span)), self._board_word("failure_span"))
-                b.store(value, b.gep(self.board, [I64(self.layout.header("failure_value"))]))
+        failure = self.board_word("failure")
+        with b.if_then(b.icmp_signed("==", b.load(failure), I64(0))):
+            b.store(I64(int(kind)), failure)
+            b.store(I64(self.owner.span_number(span)), self.board_word("failure_span"))
+            b.store(value, self.board_place("failure_value"))
 
     def _local(self) -> ir.Value:
         with self.b.goto_entry_block():
             return self.b.alloca(F64)
 
-    def _board_word(self, name: str) -> ir.Value:
-        return self.b.bitcast(self.b.gep(self.board, [I64(self.layout.header(name))]), I64.as_pointer())
+    def board_place(self, name: str) -> ir.Value:
+        """The address of a slot of the board's header."""
+        return self.b.gep(self.board, [I64(self.layout.header(name))])
+
+    def board_word(self, name: str) -> ir.Value:
+        """The same for a slot that holds a whole number."""
+        return self.b.bitcast(self.board_place(name), I64.as_pointer())
 
     def _board_slot(self, slot: int) -> ir.Value:
         return self.b.load(self.b.gep(self.board, [I64(slot)]))

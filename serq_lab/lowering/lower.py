@@ -29,10 +29,11 @@ from serq_lab.kernel.storage.tables import (
 )
 from serq_lab.kernel.streams import ARRIVALS, EVICTION, SESSION, WORKLOAD, new_streams, refill_address
 from serq_lab.lowering.board import BoardLayout
-from serq_lab.lowering.closures import ClosureCompiler
+from serq_lab.lowering.closures import ClosureCompiler, ClosureSegments
 from serq_lab.lowering.expressions import ExpressionCompiler
+from serq_lab.lowering.segments import SegmentWriter
 from serq_lab.lowering.support import refuse_what_cannot_run
-from serq_lab.lowering.trees import parts
+from serq_lab.lowering.trees import expressions_of, parts
 from serq_lab.semantics import model as m
 from serq_lab.source import Span
 
@@ -61,6 +62,7 @@ class LoweredProgram:
         self._span_rows: dict[tuple[int, int, int], int] = {}
         compiler = ExpressionCompiler if JIT else ClosureCompiler
         self._compiler = compiler(self.layout, self._span_row)
+        self._code = (SegmentWriter if JIT else ClosureSegments)(self._compiler)
         self._functions: list[int] = []  # of each expression, its number in the compiler
         self._refreshed: list[tuple[int, int]] = []  # of each expression, its rows of `_refreshes`
         self._ops: list[dict[str, int]] = []
@@ -93,6 +95,7 @@ class LoweredProgram:
             board=board,
             streams=new_streams(constants.seed),
             refill=refill_address(),
+            go=self._compiler.go,
             pools_at=self.layout.pools_at,
             stages_at=self.layout.stages_at,
             n_attributes=self.layout.n_attributes,
@@ -104,6 +107,7 @@ class LoweredProgram:
             gap_span=self._span_row(self.model.arrivals.span),
             population=constants.population,
             init=self._init,
+            has_init=bool(self.model.init),
             start=self._start,
             horizon=constants.horizon,
             warmup=constants.warmup,
@@ -130,13 +134,14 @@ class LoweredProgram:
         self._stages = np.zeros(len(model.stages), dtype=STAGE)
         self._gauges = [self._value(gauge.value) for gauge in model.gauges]
         self._stream = WORKLOAD
-        self._init = len(self._ops)
+        self._init = self._code.enter()
         self._write_block(model.init)
-        self._op(OpKind.READY, model.arrivals.span)
+        self._stop(OpKind.READY, model.arrivals.span)
         self._stream = SESSION
-        self._start = len(self._ops)
+        self._start = self._code.enter()
         self._write_block(model.session)
-        self._op(OpKind.END, model.arrivals.span)
+        self._stop(OpKind.END, model.arrivals.span)
+        self._code.finish()
         for row, stage in zip(self._stages, model.stages, strict=True):
             self._write_stage(row, stage)
 
@@ -180,42 +185,36 @@ class LoweredProgram:
     # --------------------------------------------------------- statements
 
     def _write_block(self, block: m.Block) -> None:
-        position = 0
-        while position < len(block):
-            run_of_sets = []
-            while position < len(block) and isinstance(block[position], m.Set):
-                run_of_sets.append(block[position])
-                position += 1
-            if run_of_sets:
-                self._assign(run_of_sets)
-                continue
-            statement = block[position]
-            position += 1
+        for statement in block:
+            self._write_refresh(statement)
             getattr(self, "_write_" + type(statement).__name__.lower())(statement)
 
-    def _op(self, kind: OpKind, span: Span, **values: int) -> dict[str, int]:
+    def _stop(self, kind: OpKind, span: Span, **values: int) -> None:
+        """Hand an operation to the kernel; what is written next is where the session goes on."""
         op = dict.fromkeys(OP.names or (), -1)
         op.update(kind=int(kind), span=self._span_row(span), **values)
         self._ops.append(op)
-        return op
+        op["entry"] = self._code.stop(len(self._ops) - 1)
 
-    def _assign(self, sets: Sequence[Any]) -> None:
-        """Sets that follow one another are one native function."""
-        number = self._compiler.add_assignments(sets, [self._stream] * len(sets))
-        row = self._expression(number, tuple(s.value for s in sets))
-        self._op(OpKind.ASSIGN, sets[0].span, expression=row)
+    def _write_refresh(self, statement: m.Statement) -> None:
+        first, n = self._refreshed_by(tuple(expressions_of(statement)))
+        if n:
+            self._stop(OpKind.REFRESH, statement.span, first_refreshed=first, n_refreshed=n)
+
+    def _write_set(self, s: m.Set) -> None:
+        self._code.assign(s.attribute, s.value, self._stream)
 
     def _write_observe(self, s: m.Observe) -> None:
-        self._op(OpKind.OBSERVE, s.span, slot=s.observation, expression=self._value(s.value))
+        self._code.observe(s.observation, s.value, self._stream)
 
     def _write_turn(self, s: m.Turn) -> None:
-        self._op(OpKind.TURN, s.span)
+        self._code.turn()
         stream, self._stream = self._stream, WORKLOAD
         self._write_block(self.model.turn)
         self._stream = stream
 
     def _write_end(self, s: m.End) -> None:
-        self._op(OpKind.END, s.span)
+        self._stop(OpKind.END, s.span)
 
     def _write_hold(self, s: m.Hold) -> None:
         first_claim = len(self._claims)
@@ -232,57 +231,59 @@ class LoweredProgram:
             "lease": -1 if s.lease is None else self._target(s.lease[0]),
             "lease_time": -1 if s.lease is None else self._value(s.lease[1]),
         }  # fmt: skip
-        self._op(OpKind.HOLD, s.span, **header)
+        self._stop(OpKind.HOLD, s.span, **header)
         self._write_block(s.body)
-        self._op(OpKind.LEAVE, s.span, **header)
+        self._stop(OpKind.LEAVE, s.span, **header)
 
     def _write_run(self, s: m.Run) -> None:
-        first = len(self._targets)
-        self._targets.extend(self._target_row(stage, is_pool=False) for stage in s.stages)
-        self._op(
-            OpKind.RUN, s.span, target=first, n_targets=len(s.stages), expression=self._value(s.work),
-            mode=MODES[s.mode], growing=-1 if s.growing is None else self._target(s.growing),
-        )  # fmt: skip
+        self._member(s.stages[0], is_pool=False)
+        self._code.argument(s.work, self._stream)
+        growing = -1 if s.growing is None else self._target(s.growing)
+        self._stop(OpKind.RUN, s.span, mode=MODES[s.mode], growing=growing)
 
     def _write_grow(self, s: m.Grow) -> None:
-        self._op(OpKind.GROW, s.span, target=self._target(s.pool), expression=self._value(s.amount))
-
-    def _write_drop(self, s: m.Drop) -> None:
-        self._op(OpKind.DROP, s.span, target=self._target(s.pool))
-
-    def _write_release(self, s: m.Release) -> None:
-        self._op(OpKind.RELEASE, s.span, target=self._target(s.pool))
+        self._member(s.pool, is_pool=True)
+        self._code.argument(s.amount, self._stream)
+        self._stop(OpKind.GROW, s.span)
 
     def _write_load(self, s: m.Load) -> None:
-        self._op(OpKind.LOAD, s.span, target=self._target(s.pool), expression=self._value(s.amount))
+        self._member(s.pool, is_pool=True)
+        self._code.argument(s.amount, self._stream)
+        self._stop(OpKind.LOAD, s.span)
+
+    def _write_drop(self, s: m.Drop) -> None:
+        self._member(s.pool, is_pool=True)
+        self._stop(OpKind.DROP, s.span)
+
+    def _write_release(self, s: m.Release) -> None:
+        self._member(s.pool, is_pool=True)
+        self._stop(OpKind.RELEASE, s.span)
 
     def _write_branch(self, s: m.Branch) -> None:
-        branch = self._op(OpKind.BRANCH, s.guard.span, expression=self._value(s.guard))
+        otherwise, done = self._code.new_label(), self._code.new_label()
+        self._code.unless(s.guard, self._stream, otherwise)
         self._write_block(s.then)
-        if s.otherwise:
-            skip = self._op(OpKind.SKIP, s.span)
-            branch["jump"] = len(self._ops)
-            self._write_block(s.otherwise)
-            skip["jump"] = len(self._ops)
-        else:
-            branch["jump"] = len(self._ops)
+        self._code.jump(done)
+        self._code.place(otherwise)
+        self._write_block(s.otherwise)
+        self._code.place(done)
 
     def _write_loop(self, s: m.Loop) -> None:
-        start = len(self._ops)
+        start = self._code.new_label()
+        self._code.place(start)
         self._write_block(s.body)
-        self._op(OpKind.REPEAT, s.span, jump=start)
+        self._code.repeat(start, s.span)
 
     def _write_choose(self, s: m.Choose) -> None:
         count = self._value(s.count)
         first_key, n_keys = self._keys(s.keys)
-        self._op(
-            OpKind.CHOOSE,
-            s.count.span,
-            slot=s.attribute,
-            expression=count,
-            first_key=first_key,
-            n_keys=n_keys,
-        )
+        self._stop(OpKind.CHOOSE, s.count.span, slot=s.attribute, expression=count, first_key=first_key, n_keys=n_keys)
+
+    def _member(self, target: m.Target, is_pool: bool) -> None:
+        """The pool or stage that the next operation is about."""
+        firsts = self.layout.first_pool if is_pool else self.layout.first_stage
+        first = firsts[target.family]
+        self._code.member(target, first, self.layout.n_members(target.family, is_pool), self._stream)
 
     # --------------------------------------------------------------- rows
 
@@ -302,6 +303,12 @@ class LoweredProgram:
         return (rows[0] if rows else -1), len(rows)
 
     def _expression(self, number: int, tree: Any) -> int:
+        self._functions.append(number)
+        self._refreshed.append(self._refreshed_by(tree))
+        return len(self._functions) - 1
+
+    def _refreshed_by(self, tree: Any) -> tuple[int, int]:
+        """The rows of what must be computed before a tree is evaluated: the first, and how many."""
         first = len(self._refreshes)
         for part in parts(tree):
             if isinstance(part, m.Observable) and part.name in REFRESHED:
@@ -310,9 +317,7 @@ class LoweredProgram:
                     wanted = (member, REFRESHED[part.name])
                     if wanted not in self._refreshes[first:]:
                         self._refreshes.append(wanted)
-        self._functions.append(number)
-        self._refreshed.append((first, len(self._refreshes) - first))
-        return len(self._functions) - 1
+        return first, len(self._refreshes) - first
 
     def _target(self, target: m.Target) -> int:
         row = self._target_row(target, is_pool=True)

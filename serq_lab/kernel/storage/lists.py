@@ -32,11 +32,14 @@ def unlink_session(run: Row, s: int) -> None:
 
 @inlined
 def make_ready(run: Row, s: int) -> None:
-    """A session goes to the end of the ready list."""
-    session_at(run, s).place = Place.READY
-    run.ready_tail = append_session(run, s, run.ready_tail)
+    """A session goes to the end of the ready list, which is linked forward only."""
+    session = session_at(run, s)
+    session.place, session.next = Place.READY, -1
     if run.ready_head < 0:
         run.ready_head = s
+    else:
+        session_at(run, run.ready_tail).next = s
+    run.ready_tail = s
 
 
 @inlined
@@ -45,10 +48,6 @@ def take_ready(run: Row) -> int:
     s = run.ready_head
     session = session_at(run, s)
     run.ready_head = session.next
-    if session.next >= 0:
-        session_at(run, session.next).previous = -1
-    else:
-        run.ready_tail = -1
-    session.next = -1
+    session.next, session.previous = -1, -1
     session.place = Place.RUNNING
     return s

@@ -32,10 +32,16 @@ _free = ctypes.pythonapi.PyMem_RawFree
 _free.argtypes, _free.restype = [ctypes.c_void_p], None
 REALLOCATE_ADDRESS = ctypes.cast(_reallocate, ctypes.c_void_p).value or 0
 
+
+def reallocate_in_python(address: int, n_bytes: int) -> int:
+    """Memory of the raw allocator, enlarged; at address 0, new."""
+    return int(_reallocate(address, n_bytes) or 0)
+
+
 Row = Any  # a numba record in native code, an np.record in plain Python
 RowAt = Callable[[Row, int], Row]
 
-LEAST_ROOM = 64
+LEAST_ROOM = 256
 
 PYTHON_EXPRESSIONS: dict[int, Callable[[int, int], float]] = {}  # stands for addresses in plain Python
 
@@ -149,6 +155,37 @@ if JIT:
         return types.float64(types.int64, types.int64, types.int64), generate
 
     @intrinsic
+    def call_statements(typing, function, session, board):  # type: ignore[no-untyped-def]
+        """Call ``int64 go(double *session, double *board)``, all three given by address."""
+
+        def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            from llvmlite import ir
+
+            pointer, word = ir.DoubleType().as_pointer(), ir.IntType(64)
+            kind = ir.FunctionType(word, [pointer, pointer]).as_pointer()
+            values = [builder.inttoptr(a, pointer) for a in args[1:]]
+            return builder.call(builder.inttoptr(args[0], kind), values)
+
+        return types.int64(types.int64, types.int64, types.int64), generate
+
+    @intrinsic
+    def clear(typing, address, n_bytes):  # type: ignore[no-untyped-def]
+        """Set memory to zero."""
+
+        def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            from llvmlite import ir
+
+            byte = ir.IntType(8)
+            start = builder.inttoptr(args[0], byte.as_pointer())
+            kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), byte, ir.IntType(64), ir.IntType(1)])
+            name = "llvm.memset.p0.i64"
+            function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+            builder.call(function, [start, byte(0), args[1], ir.IntType(1)(0)])
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), generate
+
+    @intrinsic
     def reallocate(typing, function, address, n_bytes):  # type: ignore[no-untyped-def]
         """Call ``void *f(void *, size_t)``, given by address."""
 
@@ -185,8 +222,14 @@ else:
     def call_expression(function: int, session: int, board: int) -> float:
         return PYTHON_EXPRESSIONS[int(function)](int(session), int(board))
 
+    def call_statements(function: int, session: int, board: int) -> int:
+        return int(PYTHON_EXPRESSIONS[int(function)](int(session), int(board)))
+
+    def clear(address: int, n_bytes: int) -> None:
+        ctypes.memset(int(address), 0, int(n_bytes))
+
     def reallocate(function: int, address: int, n_bytes: int) -> int:
-        return int(_reallocate(int(address), int(n_bytes)) or 0)
+        return reallocate_in_python(int(address), int(n_bytes))
 
     def load_float(address: int) -> float:
         return ctypes.c_double.from_address(int(address)).value

@@ -55,6 +55,7 @@ class RunTables(NamedTuple):
     board: NDArray[np.float64]
     streams: NDArray[np.int64]
     refill: int
+    go: int
     pools_at: int
     stages_at: int
     n_attributes: int
@@ -66,6 +67,7 @@ class RunTables(NamedTuple):
     gap_span: int
     population: int
     init: int
+    has_init: bool
     start: int
     horizon: float
     warmup: float
@@ -114,29 +116,30 @@ class Simulation:
             self.stages[name] = -1
         self.stages["heap"] = 1 + np.arange(len(self.stages))
         self.gauges["expression"] = self.tables.gauges
-        header = self.board[: len(BOARD.names or ())].view(np.int64)
-        header[0], header[1] = self.streams.ctypes.data, self.tables.refill
+        self.header = self.board[: len(BOARD.names or ())].view(BOARD)[0]
+        self.header["streams"], self.header["refill"] = self.streams.ctypes.data, self.tables.refill
+        self.header["observations"] = self.observations.ctypes.data
+        self.header["reallocate"] = REALLOCATE_ADDRESS
         self.pools_shown = self.board[self.tables.pools_at : self.tables.stages_at].view(POOL_SHOWN)
         self.stages_shown = self.board[self.tables.stages_at :].view(STAGE_SHOWN)
         self.pools_shown["cap"], self.pools_shown["block"] = self.pools["cap"], self.pools["block"]
 
     def _fill_run(self) -> None:
         tables, run = self.tables, self.runs[0]
-        for name in ("horizon", "warmup", "limit", "arrival_kind", "gap", "gap_span", "population", "init", "start",
+        for name in ("horizon", "warmup", "limit", "arrival_kind", "gap", "gap_span", "population", "init", "has_init", "start",
                      "has_caches", "has_keyed_entries"):  # fmt: skip
             run[name] = getattr(tables, name)
         run["n_pools"], run["n_stages"] = len(self.pools), len(self.stages)
         run["n_gauges"], run["n_slots"] = len(self.gauges), tables.n_attributes
         run["vector_bytes"] = 8 * (tables.n_attributes + len(self.pools))
-        run["reallocate"] = REALLOCATE_ADDRESS
-        run["has_init"] = tables.init + 1 < tables.start
+        run["reallocate"], run["go"] = REALLOCATE_ADDRESS, tables.go
         run["window_end"] = tables.warmup + (tables.horizon - tables.warmup) / N_WINDOWS
         for name in ("ready_head", "ready_tail", "free_session", "free_allocation", "free_entry", "asking"):
             run[name] = -1
         program = tables.program._asdict()
         for name in ("ops", "claims", "targets", "expressions", "refreshes"):
             self._point_at(name, program[name])
-        for name in ("pools", "stages", "heaps", "observations", "gauges", "windows", "scratch", "board",
+        for name in ("pools", "stages", "heaps", "gauges", "windows", "scratch", "board",
                      "pools_shown", "stages_shown"):  # fmt: skip
             self._point_at(name, getattr(self, name))
 
@@ -150,7 +153,7 @@ class Simulation:
         run = self.runs[0]
         return Records(
             end=float(run["now"]), events=int(run["events"]), arrivals=int(run["arrivals"]), ended=int(run["ended"]),
-            turns=int(run["turns"]), live_area=float(run["live_area"]), live=int(run["live"]),
+            turns=int(self.header["turns"]), live_area=float(run["live_area"]), live=int(run["live"]),
             live_windows=self.windows["area"] * (N_WINDOWS / (float(run["horizon"]) - float(run["warmup"]))),
             samples=tuple(self._samples(row) for row in self.observations),
             gauges=tuple(self._changes(row) for row in self.gauges),
@@ -159,15 +162,18 @@ class Simulation:
 
     def failure(self) -> Failure | None:
         """Why the run stopped, or None."""
-        header = self.board.view(np.int64)
-        if header[2] == 0:
+        header = self.header
+        if header["failure"] == 0:
             return None
         run = self.runs[0]
         asking = int(run["asking"])
         serial = -1
         if asking >= 0:
             serial = int(_vector(run, asking)[0])
-        return Failure(int(header[2]), int(header[3]), float(run["failed_at"]), serial, float(self.board[4]))
+        return Failure(
+            int(header["failure"]), int(header["failure_span"]), float(run["failed_at"]), serial,
+            float(header["failure_value"]),
+        )  # fmt: skip
 
     def _samples(self, row: Any) -> SampleRecords:
         samples = _take(row, "samples", int(row["n"]), SAMPLE)

@@ -26,7 +26,7 @@ class Place(IntEnum):
 
 
 SESSION = record(
-    place=I8, pc=I8, serial=I8, turns=I8, next=I8, previous=I8,
+    place=I8, entry=I8, serial=I8, next=I8, previous=I8,
     # the hold it waits for or is in: rows of ALLOCATION, innermost first
     pending=I8, innermost=I8, queue_pool=I8, queued_at=F8, admission=I8, was_preempted=I8, was_stuck=I8,
     # a growth that stalls
@@ -97,8 +97,10 @@ N_WINDOWS = 20
 SCRATCH = record(value=F8)
 
 # The board: what an expression can read and that is not the session's own. This header, then the lets, then a
-# POOL_SHOWN a pool, then a STAGE_SHOWN a stage. Every field is a slot of eight bytes.
+# POOL_SHOWN a pool, then a STAGE_SHOWN a stage. Every field is a slot of eight bytes. `entry`: where a session goes on;
+# `member` and `argument`: of the operation that it hands to the kernel.
 BOARD = record(
+    entry=I8, member=I8, argument=F8, is_warm=I8, turns=I8, observations=I8, reallocate=I8,
     streams=I8, refill=I8, failure=I8, failure_span=I8, failure_value=F8, now=F8,
     size=F8, age=F8, last=F8, waiting=F8, present=F8, residents=F8, decoders=F8, kv_decode=F8, kv_prefill=F8,
     tokens=F8, prefilled=F8, attention=F8, decoding=F8, admission=F8, remaining=F8,
@@ -117,17 +119,17 @@ STAGE_SHOWN = record(
 _TABLES = {
     "ops": OP, "claims": CLAIM, "targets": TARGET, "expressions": EXPRESSION, "refreshes": REFRESH,
     "sessions": SESSION, "allocations": ALLOCATION, "entries": ENTRY, "owns": OWN, "pools": POOL, "stages": STAGE,
-    "heaps": HEAP, "observations": OBSERVATION, "gauges": GAUGE, "windows": WINDOW,
+    "heaps": HEAP, "gauges": GAUGE, "windows": WINDOW,
     "scratch": SCRATCH, "board": BOARD, "pools_shown": POOL_SHOWN, "stages_shown": STAGE_SHOWN,
 }  # fmt: skip
 
 RUN = record(
     # settings
     horizon=F8, warmup=F8, limit=I8, arrival_kind=I8, gap=I8, gap_span=I8, population=I8, init=I8, start=I8,
-    n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8,
+    n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8, go=I8,
     has_caches=I8, has_keyed_entries=I8, has_init=I8,
     # counters and clocks
-    now=F8, order=I8, has_open_top=I8, is_warm=I8, events=I8, arrivals=I8, ended=I8, turns=I8, live=I8, admission=I8,
+    now=F8, order=I8, has_open_top=I8, is_settling=I8, is_warm=I8, events=I8, arrivals=I8, ended=I8, live=I8, admission=I8,
     spins=I8, progress_at=F8, n_replacements=I8, asking=I8, failed_at=F8, live_area=F8, live_since=F8,
     window=I8, window_start_area=F8, window_end=F8,
     # lists
@@ -150,7 +152,6 @@ own_at = rows_of(RUN, "owns", OWN)
 pool_at = rows_of(RUN, "pools", POOL, is_fixed=True)
 stage_at = rows_of(RUN, "stages", STAGE, is_fixed=True)
 heap_at = rows_of(RUN, "heaps", HEAP, is_fixed=True)
-observation_at = rows_of(RUN, "observations", OBSERVATION, is_fixed=True)
 gauge_at = rows_of(RUN, "gauges", GAUGE, is_fixed=True)
 window_at = rows_of(RUN, "windows", WINDOW, is_fixed=True)
 scratch_at = rows_of(RUN, "scratch", SCRATCH, is_fixed=True)
@@ -158,7 +159,6 @@ board_at = rows_of(RUN, "board", BOARD, is_fixed=True)
 pool_shown_at = rows_of(RUN, "pools_shown", POOL_SHOWN, is_fixed=True)
 stage_shown_at = rows_of(RUN, "stages_shown", STAGE_SHOWN, is_fixed=True)
 item_at = rows_of(HEAP, "items", HEAP_ITEM)
-sample_at = rows_of(OBSERVATION, "samples", SAMPLE)
 change_at = rows_of(GAUGE, "changes", CHANGE)
 
 ensure_sessions = growth_of(RUN, "sessions", SESSION)
@@ -168,5 +168,4 @@ ensure_allocations = growth_of(RUN, "allocations", ALLOCATION)
 ensure_entries = growth_of(RUN, "entries", ENTRY)
 ensure_owns = growth_of(RUN, "owns", OWN)
 ensure_items = growth_of(HEAP, "items", HEAP_ITEM)
-ensure_samples = growth_of(OBSERVATION, "samples", SAMPLE)
 ensure_changes = growth_of(GAUGE, "changes", CHANGE)

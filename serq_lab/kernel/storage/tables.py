@@ -21,32 +21,29 @@ def record(**fields: type) -> np.dtype[np.void]:
 
 
 class OpKind(IntEnum):
-    """What a row of the statements does."""
+    """What a session hands to the kernel."""
 
-    ASSIGN = 0  # run `expression`, which stores into the session's vector itself
-    OBSERVE = 1
-    TURN = 2
-    HOLD = 3
-    LEAVE = 4  # the end of a hold's block
-    RUN = 5
-    BRANCH = 6  # to `jump` when the guard is 0
-    REPEAT = 7  # the end of a loop's block: to `jump`
-    SKIP = 8  # past an else: to `jump`
-    CHOOSE = 9
-    GROW = 10
-    DROP = 11
-    RELEASE = 12
-    LOAD = 13
-    END = 14
-    READY = 15  # the end of `init`
+    HOLD = 0
+    LEAVE = 1  # the end of a hold's block
+    RUN = 2
+    END = 3
+    CHOOSE = 4
+    GROW = 5
+    DROP = 6
+    RELEASE = 7
+    LOAD = 8
+    REFRESH = 9  # what the next statement reads and is costly to keep up to date
+    TURN = 10  # what a trace has to say at a turn
+    READY = 11  # the end of `init`
 
 
-# One statement. A hold `is_static` if its units and reserves cannot change while its session waits. `expression` is the value, guard, work, amount or count; `target` the pool or the first of `n_targets`
-# stages; `cache`, `reuse`, `lease` and `lease_time` belong to a hold, `growing` to a run, `slot` is an attribute's or an
-# observation's number. A LEAVE repeats its hold's fields.
+# One operation; the session goes on at `entry`. A hold `is_static` if its units and reserves cannot change while its
+# session waits; `cache`, `reuse`, `lease` and `lease_time` are its clauses, repeated at its LEAVE. `first_target` and
+# `n_targets` are the stages of a flow, `growing` a run's pool; `slot` the attribute that a choice sets.
 OP = record(
-    kind=I8, span=I8, expression=I8, slot=I8, jump=I8, target=I8, n_targets=I8, first_claim=I8, n_claims=I8, is_static=I8,
-    reuse=I8, has_cache=I8, cache=I8, lease=I8, lease_time=I8, mode=I8, growing=I8, first_key=I8, n_keys=I8,
+    kind=I8, span=I8, entry=I8, expression=I8, slot=I8, first_target=I8, n_targets=I8, first_claim=I8, n_claims=I8,
+    is_static=I8, reuse=I8, has_cache=I8, cache=I8, lease=I8, lease_time=I8, mode=I8, growing=I8, first_key=I8,
+    n_keys=I8, first_refreshed=I8, n_refreshed=I8,
 )  # fmt: skip
 
 CLAIM = record(target=I8, units=I8, reserve=I8)
