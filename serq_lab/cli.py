@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -20,6 +21,7 @@ from serq_lab.version import VERSION
 if TYPE_CHECKING:
     from tqdm import tqdm
 
+    from serq_lab.diagnostics.diagnostic import Diagnostic
     from serq_lab.pipeline import Program
     from serq_lab.report.report import Report
 
@@ -46,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from serq_lab.diagnostics.errors import ProgramError, RunError
 
         if isinstance(fault, (ProgramError, RunError)):
-            write(str(fault), sys.stderr)
+            show(fault.diagnostics)
             return WRONG
         write(traceback.format_exc() + "serq is at fault here, not the program.", sys.stderr)
         return OURS
@@ -59,13 +61,21 @@ def whole(text: str) -> int:
         return int(text)
     except ValueError:
         pass
+    value = number(text)
+    if not value.is_integer():
+        raise click.BadParameter(f'"{text}" is not a whole number.')
+    return int(value)
+
+
+def number(text: str) -> float:
+    """A number in any of the language's spellings."""
     try:
-        number = float(text)
+        return float(text)
     except ValueError:
         raise click.BadParameter(f'"{text}" is not a number.') from None
-    if not number.is_integer():
-        raise click.BadParameter(f'"{text}" is not a whole number.')
-    return int(number)
+
+
+EXAMPLES = {"sets": "--set C=4", "defs": '--def "f=2 * x"'}
 
 
 def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -74,7 +84,8 @@ def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     for argument in given:
         name, equals, value = (part.strip() for part in argument.partition("="))
         if not (name and equals and value):
-            raise click.BadParameter(f'"{argument}" is not {parameter.metavar}.', context, parameter)
+            message = f'"{argument}" is not {parameter.metavar}, as in {EXAMPLES[parameter.name or ""]}'
+            raise click.BadParameter(message, context, parameter)
         if name in values:
             raise click.BadParameter(f'"{name}" is given twice.', context, parameter)
         values[name] = value
@@ -92,8 +103,8 @@ def commands() -> None:
 @click.option("--set", "sets", multiple=True, metavar="NAME=EXPR", callback=pairs, help="New value of a let.")
 @click.option("--def", "defs", multiple=True, metavar="NAME=BODY", callback=pairs, help="New body of a def.")
 @click.option("--seed", type=whole, metavar="N", help="In place of the program's seed.")
-@click.option("--horizon", type=float, metavar="T", help="In place of the program's horizon.")
-@click.option("--warmup", type=float, metavar="T", help="In place of the program's warm-up.")
+@click.option("--horizon", type=number, metavar="T", help="In place of the program's horizon.")
+@click.option("--warmup", type=number, metavar="T", help="In place of the program's warm-up.")
 @click.option("--arrivals", type=whole, metavar="N", help="So many arrivals, then drain.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option("--dump", metavar="DIR", help="Write the samples of each observation to DIR/NAME.csv.")
@@ -113,10 +124,13 @@ def run(
     """Run the program in FILE and print its report."""
     from serq_lab.pipeline import load
 
-    program = load(file, defs=defs)
+    with refusing_unknown_definitions():
+        program = load(file, defs=defs)
     refuse_unknown_lets(program, sets)
+    if dump is not None:
+        make_folder(Path(dump))  # before a long run, not after it
     if not quiet:
-        show_warnings(program)
+        show(program.warnings)
     with ProgressBar(shown=not quiet and sys.stderr.isatty()) as bar:
         report = program.run(
             sets, seed=seed, horizon=horizon, warmup=warmup, arrivals=arrivals, progress=bar.move
@@ -138,7 +152,7 @@ def check(file: str) -> int:
     """Say what is wrong with the program in FILE, without running it."""
     from serq_lab.pipeline import load
 
-    show_warnings(load(file))
+    show(load(file).warnings)
     write(f"{file}: no faults", sys.stdout)
     return FINE
 
@@ -189,6 +203,7 @@ class ProgressBar:
 
             shape = "{percentage:3.0f}% {bar} {elapsed} gone, {remaining} to go"
             self._bar = tqdm(total=1.0, leave=False, file=sys.stderr, bar_format=shape)
+            self._bar.start_t -= self.PATIENCE
         self._bar.update(share - self._bar.n)
 
     def __enter__(self) -> ProgressBar:
@@ -201,27 +216,50 @@ class ProgressBar:
 
 def refuse_unknown_lets(program: Program, sets: dict[str, str]) -> None:
     """A name in `--set` that is no let of the program is an error of usage."""
-    from serq_lab.diagnostics.catalogue import did_you_mean
+    from serq_lab.diagnostics.catalogue import did_you_mean, quoted
 
     for name in sets:
         if name not in program.lets:
-            known = ", ".join(program.lets)
+            known = ", ".join(map(quoted, program.lets))
             hint = did_you_mean(name, program.lets) or (f"its lets are {known}" if known else "it has none")
             raise click.UsageError(f'--set: the program has no let "{name}"; {hint}')
 
 
-def show_warnings(program: Program) -> None:
-    """The checker's warnings as caret text on stderr."""
+@contextmanager
+def refusing_unknown_definitions() -> Iterator[None]:
+    """A name in `--def` that is no definition of the program is an error of usage."""
+    from serq_lab.diagnostics.errors import ProgramError
+
+    try:
+        yield
+    except ProgramError as error:
+        fault = error.diagnostics[0]
+        if fault.code != "unknown-definition":
+            raise
+        raise click.UsageError(f"--def: {fault.message}; {fault.hint}") from None
+
+
+def show(diagnostics: Sequence[Diagnostic]) -> None:
+    """Faults or warnings as caret text on stderr."""
     from serq_lab.diagnostics.render import render
 
-    if program.warnings:
-        write(render(program.warnings), sys.stderr)
+    if diagnostics:
+        write(render(diagnostics, encoding=sys.stderr.encoding or "ascii"), sys.stderr)
+
+
+def make_folder(folder: Path) -> None:
+    """The folder for `dump_samples`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise click.FileError(str(folder), "it is a file, and --dump needs a folder") from None
+    except OSError as fault:
+        raise click.FileError(str(folder), fault.strerror) from None
 
 
 def dump_samples(report: Report, folder: Path) -> None:
     """Each observation as CSV ``time,session,turn,value`` in UTF-8, one file a name."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for name, row in report.observe.items():
             columns = (column.tolist() for column in (row.times, row.sessions, row.turns, row.samples))
             lines = [
@@ -262,8 +300,10 @@ def write(text: str, stream: TextIO, end: str = "\n") -> None:
     """Print; a reader that has gone away, as in ``serq run FILE | head``, is no fault."""
     try:
         print(text, end=end, file=stream, flush=True)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except OSError as fault:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # what is still in the buffer
+        if not isinstance(fault, BrokenPipeError):
+            raise click.ClickException(f"the output cannot be written: {fault.strerror}") from None
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ SENTENCES = {
     ),
     FailureKind.INDEX: (
         "the index of {place} is {value}, which is out of range",
-        "members are numbered from 0 to one less than the size of the array",
+        "members are numbered from 0 to {last}",
     ),
     FailureKind.PARAMETER: (
         "the parameter {place} of a distribution is {value}, which makes no sense there",
@@ -57,7 +57,7 @@ SENTENCES = {
         "choose among the members of an array",
     ),
     FailureKind.ARRIVALS_UNREACHED: (
-        "the horizon comes before all the arrivals that were asked for: there were {value}",
+        "the horizon comes before all the arrivals that were asked for: only {value} came",
         "raise `horizon`, or lower `arrivals`",
     ),
     FailureKind.NOT_DRAINED: (
@@ -65,7 +65,7 @@ SENTENCES = {
         "raise `horizon`, or lower `arrivals`",
     ),
     FailureKind.DRAINED_IN_WARMUP: (
-        "the last session ended at {value}, before the warm-up was over",
+        "the last session ended before the warm-up was over",
         "lower `warmup`, or raise `arrivals`",
     ),
 }
@@ -88,7 +88,15 @@ def diagnose(failure: Failure, spans: Sequence[Span], model: Model) -> Diagnosti
     message, hint = SENTENCES[kind]
     message = message.format(place=quoted(span.text), value=shortest(failure.value))
     code = "run-" + kind.name.lower().replace("_", "-")
+    hint = hint.format(last=_last_member(span, model))
     return Diagnostic(code, f"{message} ({_moment(failure)})", span, hint=hint)
+
+
+def _last_member(span: Span, model: Model) -> str:
+    """The last index of the array that a place such as ``kv[i]`` names."""
+    name = span.text.partition("[")[0].strip()
+    sizes = [family.n_members for family in (*model.pools, *model.stages) if family.name == name]
+    return str(sizes[0] - 1) if sizes else "one less than the size of the array"
 
 
 def _place(failure: Failure, spans: Sequence[Span], model: Model) -> Span:

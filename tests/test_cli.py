@@ -94,7 +94,7 @@ def test_new_bodies_of_definitions(small: str, capsys: pytest.CaptureFixture[str
         (["--seed", "2.5"], '"2.5" is not a whole number'),
         (["--seed", "inf"], '"inf" is not a whole number'),
         (["--arrivals", "many"], '"many" is not a number'),
-        (["--horizon", "long"], "'long' is not a valid float"),
+        (["--horizon", "long"], '"long" is not a number'),
         (["--sed", "1"], "No such option"),
         (["second.sq"], "unexpected extra argument"),
     ],

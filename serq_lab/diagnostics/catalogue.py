@@ -7,7 +7,7 @@ In come the words and places that `syntax/syntax_faults.py` has found out; out g
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 
 from serq_lab.diagnostics.diagnostic import Diagnostic, Label
@@ -28,20 +28,25 @@ def quoted(text: str) -> str:
     return f'"{shown}"'
 
 
+def code(text: str) -> str:
+    """A word or sign of the language, or something to write, as messages show it: in backticks."""
+    return f"`{text}`"
+
+
 def listed(words: Iterable[str], last: str = "or") -> str:
-    """Words quoted one after the other: ``"a", "b" or "c"``."""
-    *front, back = [quoted(word) for word in words]
+    """Words of the language one after the other: ```a`, `b` or `c```."""
+    *front, back = [code(word) for word in words]
     return f"{', '.join(front)} {last} {back}" if front else back
 
 
-def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+def did_you_mean(name: str, candidates: Iterable[str], shown: Callable[[str], str] = quoted) -> str | None:
     """A hint with the nearest of the words that would be valid, or None when none is near."""
     names = sorted(set(candidates))
     for candidate in names:
         if candidate.lower() == name.lower():
-            return f"did you mean {quoted(candidate)}?"
+            return f"did you mean {shown(candidate)}?"
     near = get_close_matches(name, names, n=1, cutoff=0.66)
-    return f"did you mean {quoted(near[0])}?" if near else None
+    return f"did you mean {shown(near[0])}?" if near else None
 
 
 # ---------------------------------------------------------------- the text as a whole
@@ -61,46 +66,46 @@ def not_a_text(span: Span) -> Diagnostic:
 
 def nested_too_deeply(span: Span, limit: int) -> Diagnostic:
     message = f"brackets and operators are nested deeper than {limit} levels here"
-    return Diagnostic("nested-too-deeply", message, span, (), "move a part of it into a let or a def")
+    return Diagnostic("nested-too-deeply", message, span, (), "move a part of it into a `let` or a `def`")
 
 
 # ---------------------------------------------------------------- words, numbers, characters
 
 
 def unclosed_comment(span: Span) -> Diagnostic:
-    return Diagnostic("unclosed-comment", "this comment is not closed", span, (), 'put "*/" at its end')
+    return Diagnostic("unclosed-comment", "this comment is not closed", span, (), "put `*/` at its end")
 
 
 def unclosed_string(span: Span) -> Diagnostic:
-    return Diagnostic("unclosed-string", "this file name is not closed", span, (), f'write {span.text.rstrip("; ")}"')
+    return Diagnostic("unclosed-string", "this file name is not closed", span, (), f'write `{span.text.rstrip("; ")}"`')
 
 
 def bad_number(span: Span) -> Diagnostic:
     digits = "".join(c for c in span.text if c.isdecimal() or c == ".").strip(".")
-    hint = "numbers look like 10, 1_000, .5, 2e5 or 1.5E-3"
+    hint = "numbers look like `10`, `1_000`, `.5`, `2e5` or `1.5E-3`"
     rest = span.text[len(digits) :]
     if len(span.text) < 20 and span.text.startswith(digits) and rest.isidentifier():
-        hint = f"write {quoted(f'{digits} * {rest}')} for a product; {hint}"
+        hint = f"write {code(f'{digits} * {rest}')} for a product; {hint}"
     return Diagnostic("bad-number", f"{quoted(span.text)} is not a number", span, (), hint)
 
 
 _INSTEAD = {
-    "%": 'write "a - b * floor(a / b)" for the rest of a division, "x / 100" for a percentage',
-    "#": 'a comment starts with "//"',
-    "'": 'a file name stands in double quotes: "turns.csv"',
-    "“": 'a file name stands in straight quotes: "turns.csv"',
-    "”": 'a file name stands in straight quotes: "turns.csv"',
-    "&": 'write "&&" for "and"',
-    "|": 'write "||" for "or"',
-    "≤": 'write "<="',
-    "≥": 'write ">="',
-    "≠": 'write "!="',
-    "×": 'write "*"',
-    "·": 'write "*"',
-    "÷": 'write "/"',
-    "−": 'write "-"',
-    "–": 'write "-"',
-    ".": 'a name has no dots; write "_"',
+    "%": "write `a - b * floor(a / b)` for the rest of a division, `x / 100` for a percentage",
+    "#": "a comment starts with `//`",
+    "'": 'a file name stands in double quotes: `"turns.csv"`',
+    "“": 'a file name stands in straight quotes: `"turns.csv"`',
+    "”": 'a file name stands in straight quotes: `"turns.csv"`',
+    "&": 'write `&&` for "and"',
+    "|": 'write `||` for "or"',
+    "≤": "write `<=`",
+    "≥": "write `>=`",
+    "≠": "write `!=`",
+    "×": "write `*`",
+    "·": "write `*`",
+    "÷": "write `/`",
+    "−": "write `-`",
+    "–": "write `-`",
+    ".": "a name has no dots; write `_`",
 }
 
 
@@ -115,7 +120,7 @@ def unknown_character(span: Span) -> Diagnostic:
 
 def reserved_word(word: str, span: Span, what: str) -> Diagnostic:
     message = f"{quoted(word)} is a word of the language and cannot name {what}"
-    return Diagnostic("reserved-word", message, span, (), f"call it {quoted(word + '_')}, for example")
+    return Diagnostic("reserved-word", message, span, (), f"call it {code(word + '_')}, for example")
 
 
 # ---------------------------------------------------------------- words where they do not belong
@@ -132,7 +137,7 @@ def unknown_word(word: str, span: Span, noun: str, possible: Sequence[str], anal
 
 def _near_or_possible(word: str, possible: Sequence[str]) -> str:
     """The nearest of a few words and all of them, of many the nearest or all."""
-    near, all_of_them = did_you_mean(word, possible), f"possible are {listed(possible, 'and')}"
+    near, all_of_them = did_you_mean(word, possible, code), f"possible are {listed(possible, 'and')}"
     if near is None:
         return all_of_them
     return near if len(possible) > _MANY_WORDS else f"{near} {all_of_them.capitalize()}"
@@ -167,14 +172,14 @@ def expected(what: str, found: str, span: Span, after: str | None, hint: str | N
 
 def missing_semicolon(what: str, span: Span, end: Span) -> Diagnostic:
     """`span` is what stands where ``;`` should; `end` the end of what it should end."""
-    labels = (Label(Span(end.source, end.stop, end.stop), 'put ";" here'),)
-    return Diagnostic("missing-semicolon", f'expected ";" after the {what}', span, labels)
+    labels = (Label(Span(end.source, end.stop, end.stop), "put `;` here"),)
+    return Diagnostic("missing-semicolon", f"expected `;` after the {what}", span, labels)
 
 
 def unclosed_bracket(opened: Span, span: Span, found: str) -> Diagnostic:
     closing = _CLOSED_BY[opened.text]
-    message = f"expected {quoted(closing)} before {found}"
-    hint = f"put {quoted(closing)} where what {quoted(opened.text)} opens ends"
+    message = f"expected {code(closing)} before {found}"
+    hint = f"put {code(closing)} where what {quoted(opened.text)} opens ends"
     return Diagnostic("unclosed-bracket", message, span, (Label(opened, "opened here"),), hint)
 
 
@@ -182,7 +187,7 @@ def unclosed_block(opened: Span, head: str, span: Span, found: str) -> Diagnosti
     """`head` is the word that the block belongs to; `found` what cannot stand in it, quoted."""
     message = f'the "{{" of {quoted(head)} is not closed before {found}'
     labels = (Label(opened, "opened here"),)
-    return Diagnostic("unclosed-block", message, span, labels, f'put "}}" before {found}')
+    return Diagnostic("unclosed-block", message, span, labels, f"put `}}` before {found}")
 
 
 def stray_bracket(span: Span) -> Diagnostic:
@@ -193,7 +198,7 @@ def stray_bracket(span: Span) -> Diagnostic:
 def wrong_bracket(opened: Span, span: Span) -> Diagnostic:
     closing = _CLOSED_BY[opened.text]
     message = f"{quoted(span.text)} does not close {quoted(opened.text)}"
-    return Diagnostic("wrong-bracket", message, span, (Label(opened, "opened here"),), f"write {quoted(closing)}")
+    return Diagnostic("wrong-bracket", message, span, (Label(opened, "opened here"),), f"write {code(closing)}")
 
 
 def trailing_comma(comma: Span, span: Span) -> Diagnostic:
@@ -206,32 +211,32 @@ def trailing_comma(comma: Span, span: Span) -> Diagnostic:
 
 def chained_comparison(span: Span, left: str, sign: str, middle: str, second: str) -> Diagnostic:
     """`left sign middle` is the first comparison, `span` the sign of the next, `second` the rest of it."""
-    hint = f"write {quoted(f'{left} {sign} {middle} && {middle} {second}')}"
+    hint = f"write {code(f'{left} {sign} {middle} && {middle} {second}')}"
     return Diagnostic("chained-comparison", "comparisons do not chain", span, (), hint)
 
 
 def lone_equals(span: Span) -> Diagnostic:
-    message = '"=" gives a value to a name; it does not compare'
-    return Diagnostic("lone-equals", message, span, (), 'write "==" to compare')
+    message = "`=` gives a value to a name; it does not compare"
+    return Diagnostic("lone-equals", message, span, (), "write `==` to compare")
 
 
 def no_double_equals(span: Span, wrong: str) -> Diagnostic:
-    message = f'expected "=", found {quoted(wrong)}'
-    return Diagnostic("no-double-equals", message, span, (), 'write "=" to give a value')
+    message = f"expected `=`, found {quoted(wrong)}"
+    return Diagnostic("no-double-equals", message, span, (), "write `=` to give a value")
 
 
 def word_operator(span: Span, sign: str) -> Diagnostic:
     message = f"the language has no operator {quoted(span.text)}"
-    return Diagnostic("word-operator", message, span, (), f"write {quoted(sign)}")
+    return Diagnostic("word-operator", message, span, (), f"write {code(sign)}")
 
 
 def aggregate_without_in(span: Span, word: str, variable: str) -> Diagnostic:
-    message = f'expected "in" after {quoted(f"{word} {variable}")}'
-    return Diagnostic("aggregate-without-in", message, span, (), f'write "{word} {variable} in COUNT (expression)"')
+    message = f"expected `in` after {quoted(f'{word} {variable}')}"
+    return Diagnostic("aggregate-without-in", message, span, (), f"write `{word} {variable} in COUNT (expression)`")
 
 
 def member_in_expression(span: Span, name: str) -> Diagnostic:
     message = f"{quoted(f'{name}[...]')} is a pool or a stage, not a number"
-    pool, stage = quoted(f"free({name}[i])"), quoted(f"queue({name}[i])")
+    pool, stage = code(f"free({name}[i])"), code(f"queue({name}[i])")
     hint = f"read what it shows, as in {pool} of a pool or {stage} of a stage"
     return Diagnostic("member-in-expression", message, span, (), hint)

@@ -29,19 +29,21 @@ _LEAD = 40  # of those, columns before the mark, where a line is cut
 _CUT = "..."
 
 
-def render(diagnostics: Sequence[Diagnostic]) -> str:
+def render(diagnostics: Sequence[Diagnostic], encoding: str = "utf-8") -> str:
     """Caret text of faults, sorted by place, a blank line between two.
 
     Parameters
     ----------
     diagnostics : sequence of Diagnostic
+    encoding : str
+        Of the stream that shows it: in lines of the program, what it cannot show is escaped, and underlined as wide.
 
     Returns
     -------
     str
         Lines joined by ``\\n``, without one at the end.
     """
-    return "\n\n".join(_render_one(fault) for fault in in_order(diagnostics))
+    return "\n\n".join(_render_one(fault, encoding) for fault in in_order(diagnostics))
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -65,22 +67,22 @@ class _Mark:
     text: str
 
 
-def _render_one(fault: Diagnostic) -> str:
+def _render_one(fault: Diagnostic, encoding: str) -> str:
     lines = [f"{fault.severity}: {fault.message}"]
     if fault.span is not None:
         marks = [_Mark(fault.span, "^", ""), *(_Mark(label.span, "-", label.text) for label in fault.labels)]
         here = [mark for mark in marks if mark.span.source is fault.span.source]
         elsewhere = [mark for mark in marks if mark.span.source is not fault.span.source]
         gutter = len(str(max(mark.span.line for mark in marks)))
-        lines += _excerpt(" --> ", fault.span, here, gutter)
+        lines += _excerpt(" --> ", fault.span, here, gutter, encoding)
         for mark in elsewhere:
-            lines += _excerpt(" ::: ", mark.span, [mark], gutter)
+            lines += _excerpt(" ::: ", mark.span, [mark], gutter, encoding)
     if fault.hint is not None:
         lines.append(f"hint: {fault.hint}")
     return "\n".join(lines)
 
 
-def _excerpt(arrow: str, head: Span, marks: list[_Mark], gutter: int) -> list[str]:
+def _excerpt(arrow: str, head: Span, marks: list[_Mark], gutter: int, encoding: str) -> list[str]:
     """The place of `head`, and the marked lines of one text with their underlines."""
     source = head.source
     lines = [f"{' ' * (gutter - 1)}{arrow}{_printable(source.name)}:{head.line}:{head.column}"]
@@ -90,18 +92,18 @@ def _excerpt(arrow: str, head: Span, marks: list[_Mark], gutter: int) -> list[st
         if number > before + 1:
             lines.append(_CUT)
         on_line = [mark for mark in marks if mark.span.line == number]
-        text, rows = _underlined(source, number, on_line)
+        text, rows = _underlined(source, number, on_line, encoding)
         lines.append(f"{number:>{gutter}} | {text}".rstrip())
         lines += [f"{' ' * gutter} | {row}" for row in rows]
     return lines
 
 
-def _underlined(source: SourceText, number: int, marks: list[_Mark]) -> tuple[str, list[str]]:
+def _underlined(source: SourceText, number: int, marks: list[_Mark], encoding: str) -> tuple[str, list[str]]:
     """A line as it is shown, and a row for each mark below it; a long line is cut round the first mark."""
     line = source.line(number)
     begin = max(0, marks[0].span.column - 1 - _LEAD) if len(line) > _WIDEST else 0
     window = line[begin : begin + _WIDEST]
-    cells = _cells(window)
+    cells = _cells(window, encoding)
     columns = [0]
     for cell in cells:
         columns.append(columns[-1] + _width(cell))
@@ -119,12 +121,13 @@ def _underlined(source: SourceText, number: int, marks: list[_Mark]) -> tuple[st
     return text, rows
 
 
-def _cells(text: str) -> list[str]:
+def _cells(text: str, encoding: str) -> list[str]:
     """What is shown for each character: blanks for a tab, an escape for what would disturb the line."""
     cells: list[str] = []
     column = 0
     for character in text:
         cell = " " * (_TAB - column % _TAB) if character == "\t" else _printable(character)
+        cell = cell.encode(encoding, "backslashreplace").decode(encoding)
         cells.append(cell)
         column += _width(cell)
     return cells

@@ -12,7 +12,8 @@ import numpy as np
 
 from serq_lab.kernel.evaluation import evaluate_on, set_slot, vector_of
 from serq_lab.kernel.statistics import set_cached
-from serq_lab.kernel.storage.memory import Row, inlined, kernel, load_float, store_float
+from serq_lab.kernel.storage.access import load_float, store_float
+from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
     Place,
     board_at,

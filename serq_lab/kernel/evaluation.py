@@ -7,7 +7,8 @@ this folder.
 from __future__ import annotations
 
 from serq_lab.kernel.records import FailureKind
-from serq_lab.kernel.storage.memory import Row, call_expression, inlined, kernel, load_float, store_float
+from serq_lab.kernel.storage.access import call_expression, load_float, rarely, store_float
+from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
     board_at,
     expression_at,
@@ -82,7 +83,7 @@ def refresh(run: Row, first: int, n: int) -> None:
 def evaluate_on(run: Row, e: int, vector: int) -> float:
     """The value of expression e over the vector at an address."""
     expression = expression_at(run, e)
-    if expression.n_refreshed > 0:
+    if rarely(expression.n_refreshed > 0):
         refresh(run, expression.first_refreshed, expression.n_refreshed)
     return call_expression(expression.address, vector, run.board)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from time import perf_counter
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from serq_lab.kernel.records import FailureKind, Records
 from serq_lab.kernel.sessions import create_session, run_session
 from serq_lab.kernel.stages import end_job, end_shared_job, rate_stage
 from serq_lab.kernel.statistics import record_gauges, restart_averages, touch_all
+from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.compilation import load_entry
 from serq_lab.kernel.storage.event_heap import EVENTS, close_top, schedule
 from serq_lab.kernel.storage.lists import take_ready
@@ -43,7 +45,7 @@ LEAST_PROGRESS = 1e-12  # of the horizon: what counts as time passing
 def schedule_arrival(run: Row) -> None:
     """Draw the next gap and schedule the arrival that it leads to."""
     gap = evaluate(run, run.gap, NO_SESSION)
-    if not (gap > 0.0 and gap < math.inf) and run.arrival_kind == ArrivalKind.RENEWAL:
+    if run.arrival_kind == ArrivalKind.RENEWAL and not (gap > 0.0 and gap < math.inf):
         fail(run, FailureKind.GAP, run.gap_span, gap)
     schedule(run, gap, EventKind.ARRIVAL, 0)
 
@@ -61,7 +63,7 @@ def arrive(run: Row) -> None:
 def spin(run: Row) -> None:
     """Something happened without time passing: stop a run that goes nowhere."""
     run.spins += 1
-    if run.spins > MOST_AT_AN_INSTANT:
+    if rarely(run.spins > MOST_AT_AN_INSTANT):
         fail(run, FailureKind.NO_PROGRESS, -1, run.spins)
 
 
@@ -73,21 +75,21 @@ def settle(run: Row) -> None:
     while True:
         while run.ready_head >= 0:
             run_session(run, take_ready(run))
-            while run.n_replacements > 0:
+            while rarely(run.n_replacements > 0):
                 run.n_replacements -= 1
                 create_session(run)
             spin(run)
-            if board.failure != 0:
+            if rarely(board.failure != 0):
                 return
         serve_pools(run)
         if run.ready_head < 0:
             break
     run.is_settling = 0
-    if run.n_dirty > 0:
+    if rarely(run.n_dirty > 0):
         for i in range(run.n_stages):
             if stage_at(run, i).is_dirty:
                 rate_stage(run, i)
-    if run.n_gauges > 0:
+    if rarely(run.n_gauges > 0):
         record_gauges(run)
 
 
@@ -129,7 +131,7 @@ def begin(run: Row) -> None:
 @kernel
 def is_drained(run: Row) -> bool:
     """Whether a run limited to a number of arrivals has seen its last session end."""
-    return run.limit > 0 and run.arrivals == run.limit and run.live == 0
+    return rarely(run.limit > 0) and run.arrivals == run.limit and run.live == 0
 
 
 @kernel
@@ -137,14 +139,14 @@ def run_events(run: Row, n: int) -> bool:
     """Handle up to n events; true when the run is over."""
     board = board_at(run, 0)
     for _ in range(n):
-        if board.failure != 0 or is_drained(run):
+        if rarely(board.failure != 0) or is_drained(run):
             return True
         events = heap_at(run, EVENTS)
-        if events.n == 0:
+        if rarely(events.n == 0):
             return True
         event = item_at(events, 0)
         time, order, tag = event.time, event.order, event.tag
-        if not time <= run.horizon:
+        if rarely(not time <= run.horizon):
             return True
         if time > run.now:
             run.now = time
@@ -191,7 +193,8 @@ def run_slice(runs: Row, n: int) -> bool:
     return is_over
 
 
-EVENTS_A_SLICE = 1 << 16
+FIRST_SLICE, EVENTS_A_SLICE = 64, 1 << 16  # events; at most
+SECONDS_A_SLICE = 0.05
 
 
 def simulate(tables: RunTables, *, on_slice: Callable[[float], None] | None = None, check: bool = False) -> Records:
@@ -220,11 +223,20 @@ def simulate(tables: RunTables, *, on_slice: Callable[[float], None] | None = No
     simulation = Simulation(tables)
     runs = simulation.runs if JIT else simulation.runs.view(np.recarray)
     invariants = Invariants(simulation) if check else None
-    is_over = False
+    is_over, n = False, FIRST_SLICE
     while not is_over:
-        is_over = run_slice(runs, EVENTS_A_SLICE if invariants is None else 1)
+        started = perf_counter()
+        is_over = run_slice(runs, n if invariants is None else 1)
+        n = next_slice(n, perf_counter() - started)
         if invariants is not None:
             invariants.check()
         if on_slice is not None and not is_over:
             on_slice(float(simulation.runs[0]["now"]))
     return simulation.records()
+
+
+def next_slice(n: int, seconds: float) -> int:
+    """How many events follow a slice of n that took so long: an interrupt is heard soon, whatever an event costs."""
+    if seconds < SECONDS_A_SLICE / 2:
+        return min(2 * n, EVENTS_A_SLICE)
+    return n if seconds < SECONDS_A_SLICE else max(n // 2, 1)

@@ -11,8 +11,9 @@ from serq_lab.kernel.pools import ADMITTED, REJECTED, grow, held_on, join_pool, 
 from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.stages import start_job
 from serq_lab.kernel.statistics import set_live
+from serq_lab.kernel.storage.access import call_statements, clear, rarely
 from serq_lab.kernel.storage.lists import make_ready
-from serq_lab.kernel.storage.memory import Row, call_statements, clear, inlined, kernel
+from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
     Place,
     board_at,
@@ -55,7 +56,7 @@ def create_session(run: Row) -> None:
     set_slot(run, s, SERIAL, session.serial)
     run.arrivals += 1
     set_live(run, run.live + 1)
-    if run.has_init:
+    if rarely(run.has_init != 0):
         session.entry = run.init
         run_session(run, s)
     else:
@@ -161,7 +162,7 @@ def run_session(run: Row, s: int) -> None:
     board.entry = session_at(run, s).entry
     while True:
         o = call_statements(run.go, vector_of(run, s), run.board)
-        if board.failure != 0:
+        if rarely(board.failure != 0):
             return
         op = op_at(run, o)
         kind = op.kind

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from serq_lab.kernel.evaluation import NO_SESSION, evaluate
 from serq_lab.kernel.statistics import set_number
+from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.event_heap import push, remove_at, schedule
 from serq_lab.kernel.storage.lists import append_session, make_ready, unlink_session
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
@@ -32,7 +33,7 @@ def start_job(run: Row, s: int, i: int, work: float) -> None:
     stage, session = stage_at(run, i), session_at(run, s)
     session.place, session.stage, session.work, session.joined_at = Place.AT_STAGE, i, work, run.now
     session.job_event = -1
-    if stage.is_listed:
+    if rarely(stage.is_listed != 0):
         list_job(run, s, i)
     if stage.kind == StageKind.FIFO and stage.n_in_service >= stage.servers:
         stage.wait_tail = append_session(run, s, stage.wait_tail)
@@ -98,7 +99,7 @@ def complete_job(run: Row, s: int, i: int) -> None:
         stage.completed += 1
         stage.wait_sum += wait
         stage.service_sum += service
-    if stage.is_estimated:
+    if rarely(stage.is_estimated != 0):
         update_estimates(run, i, session.started_at, wait, service)
     leave_stage(run, s, i)
     make_ready(run, s)
@@ -109,7 +110,7 @@ def leave_stage(run: Row, s: int, i: int) -> None:
     """A session is at the stage no more, its job done or not."""
     stage, session = stage_at(run, i), session_at(run, s)
     session.stage, session.job_event = -1, -1
-    if stage.is_listed:
+    if rarely(stage.is_listed != 0):
         unlist_job(run, s, i)
     set_number(run, i, stage.n_jobs - 1)
 

@@ -6,6 +6,7 @@ Areas and sums only; `report/` makes means and intervals of them. Used by everyt
 from __future__ import annotations
 
 from serq_lab.kernel.evaluation import NO_SESSION, evaluate
+from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
     N_WINDOWS,
@@ -47,7 +48,7 @@ def touch_stage(run: Row, i: int) -> None:
 @inlined
 def touch_live(run: Row) -> None:
     """Bring the time average of the live sessions to now."""
-    if run.now >= run.window_end:
+    if rarely(run.now >= run.window_end):
         close_windows(run)
     run.live_area += run.live * (run.now - run.live_since)
     run.live_since = run.now

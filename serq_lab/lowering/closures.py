@@ -15,14 +15,9 @@ from typing import Any
 import numpy as np
 
 from serq_lab.kernel.records import FailureKind
-from serq_lab.kernel.storage.memory import (
-    LEAST_ROOM,
-    PYTHON_EXPRESSIONS,
-    load_float,
-    reallocate_in_python,
-    store_float,
-    view,
-)
+from serq_lab.kernel.storage.access import LEAST_ROOM, load_float, store_float
+from serq_lab.kernel.storage.memory import enlarge
+from serq_lab.kernel.storage.plain import FUNCTIONS, view
 from serq_lab.kernel.storage.state import OBSERVATION, SAMPLE
 from serq_lab.kernel.streams import LOGARITHMS_AT, N_UNIFORMS, STREAM_WORDS, refill
 from serq_lab.lowering.board import HEADER_SLOTS, POOL_STRIDE, STAGE_STRIDE, BoardLayout
@@ -55,10 +50,10 @@ class ClosureCompiler:
     def compile(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Numbers under which the kernel finds the functions."""
         addresses = [next(_numbers) for _ in self.closures]
-        PYTHON_EXPRESSIONS.update(zip(addresses, self.closures, strict=True))
+        FUNCTIONS.update(zip(addresses, self.closures, strict=True))
         self.go = next(_numbers)
         if self.statements is not None:
-            PYTHON_EXPRESSIONS[self.go] = self.statements.go
+            FUNCTIONS[self.go] = self.statements.go
         return np.array(addresses, dtype=np.int64)
 
     def value(self, tree: m.Expression, stream: int, session: int, board: int) -> float:
@@ -175,7 +170,8 @@ def _next_of_stream(board: int, stream: int, column: int) -> float:
     address = streams + 8 * STREAM_WORDS * stream
     following = ctypes.c_int64.from_address(address)
     if following.value >= N_UNIFORMS:
-        refill(np.frombuffer((ctypes.c_int64 * STREAM_WORDS).from_address(address), dtype=np.int64))
+        memory: Any = (ctypes.c_int64 * STREAM_WORDS).from_address(address)
+        refill(np.frombuffer(memory, dtype=np.int64))
     following.value += 1
     return load_float(address + 8 * (following.value - 1 + column))
 
@@ -286,7 +282,7 @@ class ClosureSegments:
             row = view(_word(board, "observations").value + OBSERVATION.itemsize * observation, OBSERVATION)
             if row.n >= row.samples_room:
                 room = max(LEAST_ROOM, 2 * int(row.samples_room))
-                row.samples = reallocate_in_python(int(row.samples), room * SAMPLE.itemsize)
+                row.samples = enlarge(int(row.samples), room * SAMPLE.itemsize)
                 row.samples_room = room
             sample = view(int(row.samples) + int(row.n) * SAMPLE.itemsize, SAMPLE)
             sample.value, sample.time = drawn, load_float(board + 8 * HEADER_SLOTS["now"])

@@ -60,9 +60,14 @@ class LoweredProgram:
         self.layout = BoardLayout(model)
         self.spans: list[Span] = []
         self._span_rows: dict[tuple[int, int, int], int] = {}
-        compiler = ExpressionCompiler if JIT else ClosureCompiler
-        self._compiler = compiler(self.layout, self._span_row)
-        self._code = (SegmentWriter if JIT else ClosureSegments)(self._compiler)
+        self._compiler: ExpressionCompiler | ClosureCompiler
+        self._code: SegmentWriter | ClosureSegments
+        if JIT:
+            self._compiler = ExpressionCompiler(self.layout, self._span_row)
+            self._code = SegmentWriter(self._compiler)
+        else:
+            self._compiler = ClosureCompiler(self.layout, self._span_row)
+            self._code = ClosureSegments(self._compiler)
         self._functions: list[int] = []  # of each expression, its number in the compiler
         self._refreshed: list[tuple[int, int]] = []  # of each expression, its rows of `_refreshes`
         self._ops: list[dict[str, int]] = []

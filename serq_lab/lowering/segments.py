@@ -8,10 +8,12 @@ the run must stop. Setting, observing, branching and looping happen here, withou
 
 from __future__ import annotations
 
+from typing import Any
+
 from llvmlite import ir
 
 from serq_lab.kernel.records import FailureKind
-from serq_lab.kernel.storage.memory import LEAST_ROOM
+from serq_lab.kernel.storage.access import LEAST_ROOM
 from serq_lab.kernel.storage.state import OBSERVATION, SAMPLE
 from serq_lab.lowering.expressions import F64, I64, POINTER, Body, ExpressionCompiler
 from serq_lab.semantics import model as m
@@ -22,7 +24,7 @@ SERIAL, TURN_NO = 0, 1  # attributes
 STOP = -1
 MOST_REPEATS = 1_000_000  # of loops without waiting
 
-Label = ir.Block
+Label = Any  # an LLVM block
 
 
 class SegmentWriter:

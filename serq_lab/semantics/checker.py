@@ -202,7 +202,7 @@ class _Checker:
                 if name.name in table:
                     first = table[name.name].declaration.name.span
                     self.faults.add(
-                        given_twice(f'the {noun} "{name.name}"', name.span, first, "rename one of them")
+                        given_twice(f'the {noun} "{name.name}"', name.span, first, "rename one of the two")
                     )
                     continue
                 size: int | None = None
@@ -302,9 +302,7 @@ class _Checker:
             elif option is not None:
                 found[name] = declarations.setting(option)
         if "arrivals" in found and arrivals.process not in c.OPEN_PROCESSES and given.get("arrivals") is None:
-            message = (
-                f'`arrivals` limits open arrivals, and arrivals here are of the kind "{arrivals.process}"'
-            )
+            message = f"`arrivals` limits open arrivals, and those here are `{arrivals.process}`"
             hint = "use `arrive poisson(...)` or `arrive renewal(...)`, or take `arrivals` out"
             self.faults.error("arrivals-not-open", message, options["arrivals"].span, hint)
         if "horizon" not in found:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from math import inf, isnan, nan
 from typing import NamedTuple, Union
 
-from serq_lab.diagnostics.catalogue import did_you_mean
+from serq_lab.diagnostics.catalogue import did_you_mean, quoted
 from serq_lab.diagnostics.diagnostic import Label
 from serq_lab.diagnostics.errors import ProgramError
 from serq_lab.semantics import model as m
@@ -41,6 +41,13 @@ MAX_CHOICES = 1_000_000
 
 
 OPEN_PROCESSES = ("poisson", "renewal")
+GIVEN = {
+    "horizon": "the horizon",
+    "warmup": "the warm-up",
+    "seed": "the seed",
+    "arrivals": "the number of arrivals",
+}
+"""The run settings in words, for values in place of the program's."""
 
 
 class Rule(NamedTuple):
@@ -91,7 +98,7 @@ RULES: dict[str, Rule] = {
     "rate": Rule(
         lambda v, limit: 0 <= v < inf,
         "finite and 0 or more",
-        "a rate is arrivals in a unit of time, as in `0.8`",
+        "a rate is arrivals in a unit of time, as in `poisson(0.8)`",
     ),
     "gap": Rule(_is_positive, "above 0 and finite", "a gap is a time, as in `renewal(1.25)`"),
     "horizon": Rule(_is_positive, "above 0 and finite", "say when the run ends: `horizon 10000;`"),
@@ -108,13 +115,13 @@ RULES: dict[str, Rule] = {
     "cost": Rule(_is_not_negative, "0 or more", "give it a number of at least 0, or use `max(0, ...)`"),
     "mean": Rule(_is_not_negative, "0 or more", "give it a positive mean"),
     "probability": Rule(
-        lambda v, limit: 0 <= v <= 1, "from 0 to 1", "a probability is a part of 1: write 0.3 for 30 %"
+        lambda v, limit: 0 <= v <= 1, "from 0 to 1", "a probability is a part of 1: write `0.3` for 30 %"
     ),
     "phases": Rule(
         lambda v, limit: v <= MAX_PHASES, f"at most {MAX_PHASES:,}", "with many phases use the mean itself"
     ),
     "number": Rule(
-        lambda v, limit: not isnan(v), "a number", "look for a division 0 / 0 or a difference inf - inf"
+        lambda v, limit: not isnan(v), "a number", "look for a division `0 / 0` or a difference `inf - inf`"
     ),
     "index": Rule(
         lambda v, limit: 0 <= v < limit and v == math.floor(v),
@@ -175,7 +182,7 @@ def _with_given(rows: frozenset[int], table: LetTable) -> str:
 def check_let(let: m.Let, got: float, given: bool, faults: Faults) -> None:
     if isnan(got):
         origin = f'"{let.name}" as given from outside' if given else f'the constant "{let.name}"'
-        hint = "a constant is a number or `inf`; look for 0 / 0 or inf - inf"
+        hint = "a constant is a number or `inf`; look for `0 / 0` or `inf - inf`"
         faults.error("let-nan", f"{origin} is NaN", let.value.span, hint)
 
 
@@ -215,8 +222,9 @@ def override_formula(name: str, given: Override, above: Sequence[str], faults: F
 def check_override_names(overrides: Mapping[str, Override], names: Sequence[str], faults: Faults) -> None:
     for name in overrides:
         if name not in names:
-            listed = ", ".join(f'"{known}"' for known in names) or "none"
-            hint = did_you_mean(name, names) or f"the program's constants are {listed}"
+            listed = ", ".join(map(quoted, names))
+            all_of_them = f"the program's constants are {listed}" if names else "the program has no constants"
+            hint = did_you_mean(name, names) or all_of_them
             faults.error("unknown-override", f'there is no constant "{name}" to set', None, hint)
 
 
@@ -303,7 +311,8 @@ def settings_values(
         if replacement is not None:
             found[name] = replacement
             if not RULES[name].test(replacement, inf):
-                message = f"the {name} given must be {RULES[name].words}, and is {number(replacement)}"
+                subject = GIVEN[name]
+                message = f"{subject} given must be {RULES[name].words}, and is {number(replacement)}"
                 faults.error("bad-" + name, message, None)
         elif expression is not None and is_constant(expression):
             # A seed given from outside is a Python integer, which a double may not hold: take it as it is.
@@ -316,7 +325,7 @@ def settings_values(
             place = None
         faults.error("bad-warmup", message, place, "raise the horizon or shorten the warm-up")
     if given.get("arrivals") is not None and arrivals.process not in OPEN_PROCESSES:
-        message = f'a number of arrivals was given, and "{arrivals.process}" arrivals cannot be limited'
+        message = f"a number of arrivals was given, and `{arrivals.process}` arrivals cannot be limited"
         faults.error("arrivals-not-open", message, None, "use `arrive poisson(...)` or `arrive renewal(...)`")
     return found
 

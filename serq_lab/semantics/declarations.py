@@ -217,7 +217,7 @@ class Declarations:
             gap = self._expression(value, RENEWAL_GAP)
             self._resolver.require_if_constant("gap", "the gap between arrivals", gap)
             return m.Arrivals(arrive.span, process, gap)
-        rule, subject = "population", f'the number of sessions of "{process}"'
+        rule, subject = "population", f"the number of sessions of `{process}`"
         if process == "poisson":
             rule, subject = "rate", "the rate of `poisson`"
         return m.Arrivals(arrive.span, process, self._constant(value, rule, subject))

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Sequence
 from math import isinf, isnan
 
-from serq_lab.diagnostics.catalogue import did_you_mean
+from serq_lab.diagnostics.catalogue import code, did_you_mean, quoted
 from serq_lab.diagnostics.diagnostic import Diagnostic, Label
+from serq_lab.semantics.model import BUILT_IN_ATTRIBUTES
 from serq_lab.semantics.moments import Moment, where_readable
 from serq_lab.source import SourceText, Span
 
@@ -103,11 +104,17 @@ def name_clash(name: str, what: str, span: Span, other: str, other_span: Span | 
 def wrong_argument_count(
     name: str, span: Span, parameters: Sequence[str], got: int, declared: Span | None = None
 ) -> Diagnostic:
-    """A call with too few or too many arguments; `parameters` are words for those it takes."""
+    """A call with too few or too many arguments; `parameters` are words for those it takes.
+
+    `declared` is the place of a definition; without one, the name is a word of the language.
+    """
     labels = () if declared is None else (Label(declared, "declared here"),)
     takes = count_of(len(parameters), "argument") if parameters else "no arguments"
+    if declared is None and name in ("min", "max"):
+        takes = f"at least {takes}"
     were = "was" if got == 1 else "were"
-    message = f'"{name}" takes {takes}, and {got or "none"} {were} given'
+    shown = code(name) if declared is None else quoted(name)
+    message = f"{shown} takes {takes}, and {got or 'none'} {were} given"
     return Diagnostic("argument-count", message, span, labels, f"write `{name}({', '.join(parameters)})`")
 
 
@@ -115,9 +122,9 @@ def variable_out_of_place(name: str, span: Span, moment: Moment) -> Diagnostic:
     """A context variable read where it does not exist."""
     return Diagnostic(
         "not-readable-here",
-        f'"{name}" cannot be read in {moment.words}',
+        f"`{name}` cannot be read in {moment.words}",
         span,
-        hint=f'read "{name}" in {where_readable(name)}, or give your own value another name',
+        hint=f"read `{name}` in {where_readable(name)}, or give your own value another name",
     )
 
 
@@ -129,9 +136,10 @@ def attribute_out_of_place(name: str, span: Span, moment: Moment) -> Diagnostic:
         hint = f"record it in the session, `observe {name}_seen = {name};`"
     else:
         hint = "use a constant" + ", or the state of pools and stages" * moment.board
+    shown = code(name) if name in BUILT_IN_ATTRIBUTES or name.endswith(")") else quoted(name)
     return Diagnostic(
         "not-readable-here",
-        f'"{name}" belongs to one session, and {moment.words} has no session to read it from',
+        f"{shown} belongs to one session, and {moment.words} has no session to read it from",
         span,
         hint=hint,
     )

@@ -92,8 +92,7 @@ MOMENTS = (
 
 
 def where_readable(variable: str) -> str:
-    """The places where a context variable exists, in words: "an `evict by` key or a `spill` clause"."""
-    places = [moment.words for moment in MOMENTS if variable in moment.variables]
-    if len(places) == 1:
-        return places[0]
-    return ", ".join(places[:-1]) + " or " + places[-1]
+    """The places where a context variable exists, in words: "a step's `budget`, `chunk` or `cost`"."""
+    first, *others = [moment.words for moment in MOMENTS if variable in moment.variables]
+    places = [first, *(place.removeprefix("a step's ") for place in others)]
+    return ", ".join(places[:-1]) + " or " + places[-1] if others else first

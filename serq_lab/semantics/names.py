@@ -32,7 +32,7 @@ POOL_OBSERVABLES = dict.fromkeys(("used", "free", "cachedin", "holders", "queued
 # The rule (constants.RULES) and the words of each parameter.
 DISTRIBUTIONS = {
     "exp": (("mean", "mean"),),
-    "uniform": (("number", "lower end"), ("number", "upper end")),
+    "uniform": (("number", "low"), ("number", "high")),
     "erlang": (("phases", "number of phases"), ("mean", "mean")),
     "h2": (("mean", "mean"), ("number", "squared coefficient of variation")),
     "bernoulli": (("probability", "probability"),),
@@ -112,11 +112,9 @@ def unknown_name(node: nodes.Name, names: Names, moment: Moment) -> tuple[Diagno
             "let-order", message, span, (label,), f"move `let {name}` up, above this line"
         ), None
     if name in names.definitions or name in CALLABLES:
-        noun = "a definition" if name in names.definitions else "a function"
+        noun = f'"{name}" is a definition' if name in names.definitions else f"`{name}` is a function"
         hint = f"give it its arguments in parentheses: `{name}(...)`"
-        return Diagnostic(
-            "not-a-value", f'"{name}" is {noun}, and a value is needed here', span, (), hint
-        ), None
+        return Diagnostic("not-a-value", f"{noun}, and a value is needed here", span, (), hint), None
     if name in names.admission_names:
         message = (
             f'"{name}" is named `at admission`, and is known in its hold\'s units, clauses and block only'

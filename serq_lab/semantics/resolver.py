@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from math import inf
 from typing import Any
 
-from serq_lab.diagnostics.catalogue import quoted
+from serq_lab.diagnostics.catalogue import listed, quoted
 from serq_lab.diagnostics.diagnostic import Diagnostic, Label
 from serq_lab.semantics import faults as f
 from serq_lab.semantics import model as m
@@ -149,7 +149,7 @@ class Resolver:
         if name not in FUNCTIONS:
             families = self.names.pools.keys() | self.names.stages.keys()  # an observable may be meant
             self._all(a for a in node.arguments if getattr(a, "name", None) not in families)
-            hint = "the functions are " + ", ".join(sorted(FUNCTIONS))
+            hint = f"the functions are {listed(sorted(FUNCTIONS), 'and')}"
             if name in ("log", "loge"):
                 hint = "the natural logarithm is `ln`"
             known = CALLABLES | self.names.definitions.keys()
@@ -158,24 +158,24 @@ class Resolver:
         arguments = self._all(node.arguments)
         wanted, got = FUNCTIONS[name], len(arguments)
         if got != len(wanted) and not (name in ("min", "max") and got > len(wanted)):
-            self.faults.add(f.wrong_argument_count(name, node.callee.span, wanted, got))
+            self.faults.add(f.wrong_argument_count(name, node.span, wanted, got))
             return failed(node.span)
         return m.Function(node.span, name, arguments)
 
     def _observable(self, node: nodes.Call) -> m.Expression:
-        name, moment, span = node.callee.name, self._moment, node.callee.span
+        name, moment = node.callee.name, self._moment
         of_stage = name in STAGE_OBSERVABLES
         wanted = STAGE_OBSERVABLES[name] if of_stage else POOL_OBSERVABLES[name]
         if (name != "blocksize" and not moment.board) or moment is CONSTANT:
-            self.faults.add(f.state_out_of_place(f'"{name}"', span, moment))
+            self.faults.add(f.state_out_of_place(f"`{name}`", node.span, moment))
             return failed(node.span)
         if len(node.arguments) != len(wanted):
-            self.faults.add(f.wrong_argument_count(name, span, wanted, len(node.arguments)))
+            self.faults.add(f.wrong_argument_count(name, node.span, wanted, len(node.arguments)))
             return failed(node.span)
         first = node.arguments[0]
         if not isinstance(first, (nodes.Name, nodes.Member)):
             noun = "stage" if of_stage else "pool"
-            message = f'"{name}" reads a {noun}, and {quoted(first.span.text)} is none'
+            message = f"`{name}` reads a {noun}, and {quoted(first.span.text)} is none"
             names = self.names.stages if of_stage else self.names.pools
             hint = f"name one: `{name}({next(iter(names), noun)})`"
             self.faults.error("not-a-" + noun, message, first.span, hint)
@@ -190,7 +190,7 @@ class Resolver:
 
     def _observable_fits(self, name: str, node: nodes.Call, target: m.Target) -> bool:
         """The rules of single observables; reports what breaks one."""
-        moment, span = self._moment, node.callee.span
+        moment = self._moment
         argument = node.arguments[0].span.text
         if name == "blocksize":
             family = self._family(target, self.names.pools)
@@ -200,10 +200,10 @@ class Resolver:
                 self.faults.error("no-block", message, node.span, "give the pool a `block`", declared)
                 return False
         elif name == "cachedin" and not moment.session:
-            self.faults.add(f.attribute_out_of_place(f"cachedin({argument})", span, moment))
+            self.faults.add(f.attribute_out_of_place(f"cachedin({argument})", node.span, moment))
             return False
         elif name in ("work", "budget_left") and moment is GAUGE:
-            self.faults.add(f.state_out_of_place(f'"{name}"', span, moment))
+            self.faults.add(f.state_out_of_place(f"`{name}`", node.span, moment))
             return False
         elif name == "budget_left":
             family = self._family(target, self.names.stages)
@@ -226,7 +226,7 @@ class Resolver:
         name, moment = node.distribution.name, self._moment
         arguments = self._all(node.arguments)
         if name not in DISTRIBUTIONS:
-            hint = "the distributions are " + ", ".join(f"~{known}" for known in DISTRIBUTIONS)
+            hint = f"the distributions are {listed(map(_call_of, DISTRIBUTIONS), 'and')}"
             self.faults.add(
                 f.unknown("distribution", name, node.distribution.span, DISTRIBUTIONS, hint), name
             )
@@ -236,8 +236,8 @@ class Resolver:
             self.faults.add(f.draw_out_of_place(span, moment))
         parameters = DISTRIBUTIONS[name]
         if len(arguments) != len(parameters):
-            wanted = [word.replace(" ", "_") for _, word in parameters]
-            span = node.distribution.span
+            wanted = [word for _, word in parameters]
+            span = node.distribution.span.to(node.span)
             self.faults.add(f.wrong_argument_count("~" + name, span, wanted, len(arguments)))
             return failed(node.span)
         for (rule, words), argument in zip(parameters, arguments, strict=True):
@@ -274,7 +274,7 @@ class Resolver:
         declared = Label(family.declaration.name.span, "declared here")
         if family.size is None and position is not None:
             message = f'"{name}" is a single {family.noun}, and takes no index'
-            self.faults.error("index-on-single", message, span, f'write "{name}"', declared)
+            self.faults.error("index-on-single", message, span, f"write `{name}`", declared)
             return None
         if family.size is not None and position is None and not whole:
             array = f"an array of {family.size}" if family.size else "an array"
@@ -296,6 +296,11 @@ class Resolver:
         elif must_be_constant and not is_failed(position):
             message = f'the index of "{family.name}" must be known before the run here'
             self.faults.error("index-not-constant", message, position.span, "use a number or a constant")
+
+
+def _call_of(distribution: str) -> str:
+    """How a draw is written: ``~exp(mean)``."""
+    return f"~{distribution}({', '.join(word for _, word in DISTRIBUTIONS[distribution])})"
 
 
 def _cached_in(hold: nodes.Hold, span: Span) -> tuple[Diagnostic, str]:

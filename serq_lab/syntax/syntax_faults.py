@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from serq_lab.diagnostics import catalogue
-from serq_lab.diagnostics.catalogue import did_you_mean, listed, quoted
+from serq_lab.diagnostics.catalogue import code, did_you_mean, listed, quoted
 from serq_lab.diagnostics.diagnostic import Diagnostic
 from serq_lab.syntax.stop import (
     AGGREGATES,
@@ -33,13 +33,13 @@ from serq_lab.syntax.stop import (
 
 # What to write for a word that is no statement, or none at this place.
 ANALOGUES = {
-    "if": 'write "branch (condition) { ... } else { ... }"',
-    "while": 'write "loop { branch (condition) { ... } else { end; } }"',
-    "for": 'write "loop { ... }", or "sum j in COUNT (e)" in an expression',
-    "wait": 'time passes at a stage: declare "stage pause : delay;" and write "run pause (e);"',
-    "else": '"else" stands right behind the first block of a "branch"',
-    "cache": '"cache (e)" stands right behind the block of a "hold"',
-    "lease": '"lease p (e)" stands behind the block of a "hold" and its "cache"',
+    "if": "write `branch (condition) { ... } else { ... }`",
+    "while": "write `loop { branch (condition) { ... } else { end; } }`",
+    "for": "write `loop { ... }`, or `sum j in COUNT (e)` in an expression",
+    "wait": "time passes at a stage: declare `stage pause : delay;` and write `run pause (e);`",
+    "else": "`else` stands right behind the first block of a `branch`",
+    "cache": "`cache (e)` stands right behind the block of a `hold`",
+    "lease": "`lease p (e)` stands behind the block of a `hold` and its `cache`",
 }
 WORD_OPERATORS = {"and": "&&", "or": "||", "is": "==", "xor": "!=", "mod": "a - b * floor(a / b)"}
 
@@ -50,7 +50,7 @@ def find_fault(stop: Stop) -> Diagnostic:
         fault = case(stop)
         if fault is not None:
             return fault
-    hint = 'write "else { branch (...) { ... } }"' if stop.before == "else" else None
+    hint = "write `else { branch (...) { ... } }`" if stop.before == "else" else None
     return catalogue.expected(_possible(stop), stop.found, stop.token.span, stop.before, hint)
 
 
@@ -211,7 +211,7 @@ def _nearly_a_word(stop: Stop) -> Diagnostic | None:
     is_another_word = any(stop.token.value in words for _, words in LISTS.values())
     if not stop.is_word or stop.starts_line or is_another_word:
         return None
-    near = did_you_mean(stop.token.value, filter(str.isidentifier, stop.possible))
+    near = did_you_mean(stop.token.value, filter(str.isidentifier, stop.possible), code)
     if near is None:
         return None
     return catalogue.expected(_possible(stop), stop.found, stop.token.span, stop.before, near)
@@ -222,8 +222,8 @@ def _parenthesis(stop: Stop) -> Diagnostic | None:
         return None
     if stop.token.kind not in {"word", "number"} and stop.token.value not in {"-", "!", "~"}:
         return None
-    hint = f"put parentheses round it: {quoted(f'({stop.token.value} ...)')}"
-    return catalogue.expected('"("', stop.found, stop.token.span, stop.before, hint)
+    hint = f"put parentheses round it: {code(f'({stop.token.value} ...)')}"
+    return catalogue.expected("`(`", stop.found, stop.token.span, stop.before, hint)
 
 
 def _sign_of_a_number(stop: Stop) -> Diagnostic | None:
@@ -250,7 +250,7 @@ def _possible(stop: Stop) -> str:
         parts.append(_name_of_what(stop))
     parts += [part for part in (NUMBER, STRING) if part in possible]
     spelled = sorted(possible - {NAME, NUMBER, STRING, END})
-    parts += [quoted(word) for word in spelled]
+    parts += [code(word) for word in spelled]
     if END in possible:
         parts.append(END)
     return f"{', '.join(parts[:-1])} or {parts[-1]}" if len(parts) > 1 else parts[0]

@@ -22,9 +22,9 @@ def test_quotes_are_short_and_on_one_line() -> None:
 
 
 def test_lists_read_as_a_sentence() -> None:
-    assert listed(["a"]) == '"a"'
-    assert listed(["a", "b"]) == '"a" or "b"'
-    assert listed(["a", "b", "c"], "and") == '"a", "b" and "c"'
+    assert listed(["a"]) == "`a`"
+    assert listed(["a", "b"]) == "`a` or `b`"
+    assert listed(["a", "b", "c"], "and") == "`a`, `b` and `c`"
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_near_misses(name: str, hint: str | None) -> None:
     assert did_you_mean(name, []) is None
 
 
-@pytest.mark.parametrize(("text", "product"), [("3a", '"3 * a"'), ("2.5rate", '"2.5 * rate"')])
+@pytest.mark.parametrize(("text", "product"), [("3a", "`3 * a`"), ("2.5rate", "`2.5 * rate`")])
 def test_a_number_with_letters_may_be_a_product(text: str, product: str) -> None:
     hint = bad_number(Span(SourceText(text), 0, len(text))).hint
     assert hint is not None

@@ -63,7 +63,7 @@ def test_the_same_values_as_a_fresh_check() -> None:
         ({}, {"horizon": math.inf}, "bad-horizon", "inf"),
         ({}, {"warmup": -1}, "bad-warmup", "-1"),
         ({}, {"seed": 2**64}, "bad-seed", "18446744073709551616"),
-        ({}, {"arrivals": 4}, "arrivals-not-open", '"batch"'),
+        ({}, {"arrivals": 4}, "arrivals-not-open", "`batch`"),
     ],
 )
 def test_refused(overrides: dict[str, Any], given: dict[str, Any], code: str, words: str) -> None:

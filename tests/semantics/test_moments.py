@@ -49,11 +49,11 @@ def test_context_variables(moment: Moment, variable: str) -> None:
     ("expression", "right", "place"),
     [
         ("serial", "session", "serial"),
-        ("cachedin(kv)", "session", "cachedin"),
+        ("cachedin(kv)", "session", "cachedin(kv)"),
         ("now", "clock", "now"),
-        ("used(kv)", "board", "used"),
-        ("est_wait(desk)", "board", "est_wait"),
-        ("price(desk, 1, 2)", "board", "price"),
+        ("used(kv)", "board", "used(kv)"),
+        ("est_wait(desk)", "board", "est_wait(desk)"),
+        ("price(desk, 1, 2)", "board", "price(desk, 1, 2)"),
         ("~det(1)", "draws", ""),
     ],
 )
@@ -86,7 +86,7 @@ def test_hidden_attributes(moment: Moment) -> None:
 
 @pytest.mark.parametrize("name", ["work", "budget_left"])
 def test_gauges_read_no_moving_quantities(name: str) -> None:
-    assert fault(program(items=f"gauge g = {name}(engine);")) == ("not-readable-here", name)
+    assert fault(program(items=f"gauge g = {name}(engine);")) == ("not-readable-here", f"{name}(engine)")
 
 
 def test_gauges_know_their_members_before_the_run() -> None:
@@ -99,7 +99,7 @@ def test_gauges_know_their_members_before_the_run() -> None:
 def test_blocksize_is_readable_everywhere_but_in_constants() -> None:
     for words, place in PLACES.items():
         if words == "a constant":
-            assert fault(place("blocksize(blocks)")) == ("not-readable-here", "blocksize")
+            assert fault(place("blocksize(blocks)")) == ("not-readable-here", "blocksize(blocks)")
         else:
             checked(place("blocksize(blocks)"))
 

@@ -12,43 +12,47 @@ EVENTS = 0  # the heap of events; a ps stage's own is `stage.heap`
 
 
 @inlined
+def is_before(time: float, order: int, other_time: float, other_order: int) -> bool:
+    """Which of two items comes first; without branches, for nobody can foretell which."""
+    return (time < other_time) | ((time == other_time) & (order < other_order))
+
+
+@inlined
+def put(run: Row, h: int, i: int, time: float, order: int, tag: int) -> None:
+    place = item_at(heap_at(run, h), i)
+    place.time, place.order, place.tag = time, order, tag
+
+
+@inlined
 def rise(run: Row, h: int, i: int, time: float, order: int, tag: int) -> None:
     """Put an item where it belongs between place i, which is open, and the top."""
     heap = heap_at(run, h)
     while i > 0:
         parent = (i - 1) >> 1
         above = item_at(heap, parent)
-        if above.time < time or (above.time == time and above.order < order):
+        if is_before(above.time, above.order, time, order):
             break
-        place = item_at(heap, i)
-        place.time, place.order, place.tag = above.time, above.order, above.tag
+        put(run, h, i, above.time, above.order, above.tag)
         i = parent
-    place = item_at(heap, i)
-    place.time, place.order, place.tag = time, order, tag
+    put(run, h, i, time, order, tag)
 
 
 @inlined
 def sink(run: Row, h: int, i: int, time: float, order: int, tag: int) -> None:
     """Put an item where it belongs between place i, which is open, and the bottom."""
     heap = heap_at(run, h)
-    n = heap.n
-    while True:
-        child = 2 * i + 1
-        if child >= n:
-            break
+    last = heap.n - 1
+    child = 2 * i + 1
+    while child <= last:
+        left, right = item_at(heap, child), item_at(heap, min(child + 1, last))
+        child = min(child + int(is_before(right.time, right.order, left.time, left.order)), last)
         below = item_at(heap, child)
-        if child + 1 < n:
-            right = item_at(heap, child + 1)
-            if right.time < below.time or (right.time == below.time and right.order < below.order):
-                below = right
-                child += 1
-        if time < below.time or (time == below.time and order < below.order):
+        if is_before(time, order, below.time, below.order):
             break
-        place = item_at(heap, i)
-        place.time, place.order, place.tag = below.time, below.order, below.tag
+        put(run, h, i, below.time, below.order, below.tag)
         i = child
-    place = item_at(heap, i)
-    place.time, place.order, place.tag = time, order, tag
+        child = 2 * i + 1
+    put(run, h, i, time, order, tag)
 
 
 @kernel

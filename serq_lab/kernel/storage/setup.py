@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import weakref
 from typing import Any, NamedTuple
 
@@ -126,8 +127,8 @@ class Simulation:
 
     def _fill_run(self) -> None:
         tables, run = self.tables, self.runs[0]
-        for name in ("horizon", "warmup", "limit", "arrival_kind", "gap", "gap_span", "population", "init", "has_init", "start",
-                     "has_caches", "has_keyed_entries"):  # fmt: skip
+        for name in ("horizon", "warmup", "limit", "arrival_kind", "gap", "gap_span", "population", "init", "has_init",
+                     "start", "has_caches", "has_keyed_entries"):  # fmt: skip
             run[name] = getattr(tables, name)
         run["n_pools"], run["n_stages"] = len(self.pools), len(self.stages)
         run["n_gauges"], run["n_slots"] = len(self.gauges), tables.n_attributes
@@ -169,7 +170,7 @@ class Simulation:
         asking = int(run["asking"])
         serial = -1
         if asking >= 0:
-            serial = int(_vector(run, asking)[0])
+            serial = int(ctypes.c_double.from_address(int(run["vectors"]) + asking * int(run["vector_bytes"])).value)
         return Failure(
             int(header["failure"]), int(header["failure_span"]), float(run["failed_at"]), serial,
             float(header["failure_value"]),
@@ -204,13 +205,6 @@ class Simulation:
             used_area=shown["used_area"].copy(), cached_area=shown["cached_area"].copy(),
             queue_area=shown["queued_area"].copy(), holders_area=shown["holders_area"].copy(), **columns,
         )  # fmt: skip
-
-
-def _vector(run: Any, s: int) -> NDArray[np.float64]:
-    import ctypes
-
-    address = int(run["vectors"]) + s * int(run["vector_bytes"])
-    return np.frombuffer((ctypes.c_double * (int(run["vector_bytes"]) // 8)).from_address(address))
 
 
 def _take(row: Any, table: str, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from serq_lab.kernel.storage.memory import growth_of, rows_of
+from serq_lab.kernel.storage.access import growth_of, rows_of
 from serq_lab.kernel.storage.tables import CLAIM, EXPRESSION, F8, I8, OP, REFRESH, TARGET, record
 
 
@@ -32,7 +32,8 @@ SESSION = record(
     # a growth that stalls
     grow_allocation=I8, grow_units=F8,
     # its job: one at a time; `mark` is the ps clock's or the end's, `work` what is left of a step's tokens
-    stage=I8, mode=I8, work=F8, mark=F8, joined_at=F8, started_at=F8, job_event=I8, job_order=I8, job_next=I8, job_previous=I8,
+    stage=I8, mode=I8, work=F8, mark=F8, joined_at=F8, started_at=F8, job_event=I8, job_order=I8,
+    job_next=I8, job_previous=I8,
     growing=I8, scheduled=F8, is_served=I8, first_flow=I8,
     first_lease=I8, trace_row=I8, trace_last=I8,
     token_at=F8, has_token=I8, has_decoded=I8, preempted_stage=I8,
@@ -62,13 +63,15 @@ POOL = record(
 )  # fmt: skip
 
 STAGE = record(
-    kind=I8, servers=I8, capacity=I8, budget=I8, chunk=I8, cost=I8, memory=I8, order=I8, first_key=I8, n_keys=I8, only=I8,
+    kind=I8, servers=I8, capacity=I8, budget=I8, chunk=I8, cost=I8, memory=I8, order=I8, first_key=I8,
+    n_keys=I8, only=I8,
     is_flow=I8, is_estimated=I8, is_listed=I8, heap=I8, span=I8,
     n_in_service=I8, wait_head=I8, wait_tail=I8, job_head=I8, job_tail=I8, n_jobs=I8,
     clock=F8, clock_at=F8, rate=F8, is_dirty=I8, pending_event=I8, pending_session=I8, pending_mark=F8,
     n_estimates=I8, last_start=F8, mean_gap=F8, mean_wait=F8, mean_service=F8,
     completed=I8, wait_sum=F8, service_sum=F8,
-    is_running=I8, n_scheduled=I8, iterations=I8, iteration_at=F8, prefill_only_time=F8, decode_only_time=F8, mixed_time=F8,
+    is_running=I8, n_scheduled=I8, iterations=I8, iteration_at=F8, prefill_only_time=F8, decode_only_time=F8,
+    mixed_time=F8,
     decode_iterations=I8, decode_sum=F8, decode_time_sum=F8, gap_count=I8, gap_sum=F8, gaps=I8, gaps_room=I8, n_gaps=I8,
 )  # fmt: skip
 
@@ -129,7 +132,8 @@ RUN = record(
     n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8, go=I8,
     has_caches=I8, has_keyed_entries=I8, has_init=I8,
     # counters and clocks
-    now=F8, order=I8, has_open_top=I8, is_settling=I8, is_warm=I8, events=I8, arrivals=I8, ended=I8, live=I8, admission=I8,
+    now=F8, order=I8, has_open_top=I8, is_settling=I8, is_warm=I8, events=I8, arrivals=I8, ended=I8,
+    live=I8, admission=I8,
     spins=I8, progress_at=F8, n_replacements=I8, asking=I8, failed_at=F8, live_area=F8, live_since=F8,
     window=I8, window_start_area=F8, window_end=F8,
     # lists

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from serq_lab.diagnostics.catalogue import did_you_mean
+from serq_lab.diagnostics.catalogue import did_you_mean, quoted
 from serq_lab.diagnostics.diagnostic import Label
 from serq_lab.diagnostics.errors import ProgramError
 from serq_lab.semantics.faults import Faults, given_twice
@@ -146,8 +146,9 @@ class Gathering:
         for name in self._bodies:
             if name not in self.parts.definitions:
                 known = self.parts.definitions
-                listed = ", ".join(f'"{each}"' for each in known) or "none"
-                hint = did_you_mean(name, known) or f"the program's definitions are {listed}"
+                listed = ", ".join(map(quoted, known))
+                all_of_them = f"the program's definitions are {listed}" if known else "the program has none"
+                hint = did_you_mean(name, known) or all_of_them
                 self.faults.error(
                     "unknown-definition", f'there is no definition "{name}" to replace', None, hint
                 )

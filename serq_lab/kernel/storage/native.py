@@ -1,0 +1,103 @@
+"""Reaching memory from native code: what numba has no words for, as LLVM instructions.
+
+Addresses are int64. `plain.py` has the same in Python; `access.py` chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import from_dtype, types
+from numba.extending import intrinsic
+
+_BIT, _BYTE, _WORD, _REAL = ir.IntType(1), ir.IntType(8), ir.IntType(64), ir.DoubleType()
+_REALS = _REAL.as_pointer()
+_EXPRESSION = ir.FunctionType(_REAL, [_REALS, _REALS]).as_pointer()
+_STATEMENTS = ir.FunctionType(_WORD, [_REALS, _REALS]).as_pointer()
+_REALLOCATE = ir.FunctionType(_WORD, [_WORD, _WORD]).as_pointer()
+
+Generate = Callable[[Any, Any, Any, Any], Any]
+
+
+def _instruction(result: Any, arguments: list[Any], generate: Generate) -> Any:
+    """An instruction of fixed types, callable from kernel code."""
+
+    def typed(typing: Any, *given: Any) -> Any:
+        return result(*arguments), generate
+
+    return _with_arity(typed, len(arguments))
+
+
+def _with_arity(typed: Callable[..., Any], n: int) -> Any:
+    # numba wants the parameters spelled out
+    if n == 1:
+        return intrinsic(lambda typing, a: typed(typing, a))
+    if n == 2:
+        return intrinsic(lambda typing, a, b: typed(typing, a, b))
+    return intrinsic(lambda typing, a, b, c: typed(typing, a, b, c))
+
+
+def _declared(builder: Any, name: str, kind: ir.FunctionType) -> Any:
+    return builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+
+
+def _call(kind: Any) -> Generate:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        values = [builder.inttoptr(a, _REALS) for a in args[1:]]
+        return builder.call(builder.inttoptr(args[0], kind), values)
+
+    return generate
+
+
+def _reallocate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return builder.call(builder.inttoptr(args[0], _REALLOCATE), args[1:])
+
+
+def _load(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return builder.load(builder.inttoptr(args[0], _REALS))
+
+
+def _store(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    builder.store(args[1], builder.inttoptr(args[0], _REALS))
+    return context.get_dummy_value()
+
+
+def _rarely(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    kind = ir.FunctionType(_BIT, [_BIT, _BIT])
+    return builder.call(_declared(builder, "llvm.expect.i1", kind), [args[0], _BIT(0)])
+
+
+def _clear(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    kind = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), _BYTE, _WORD, _BIT])
+    start = builder.inttoptr(args[0], _BYTE.as_pointer())
+    builder.call(_declared(builder, "llvm.memset.p0.i64", kind), [start, _BYTE(0), args[1], _BIT(0)])
+    return context.get_dummy_value()
+
+
+call_expression = _instruction(types.float64, [types.int64] * 3, _call(_EXPRESSION))
+call_statements = _instruction(types.int64, [types.int64] * 3, _call(_STATEMENTS))
+reallocate = _instruction(types.int64, [types.int64] * 3, _reallocate)
+load_float = _instruction(types.float64, [types.int64], _load)
+store_float = _instruction(types.void, [types.int64, types.float64], _store)
+rarely = _instruction(types.boolean, [types.boolean], _rarely)
+clear = _instruction(types.void, [types.int64, types.int64], _clear)
+
+
+def rows_of(owner: np.dtype[Any], table: str, dtype: np.dtype[Any], is_fixed: bool) -> Any:
+    """As `access.rows_of`: a row is a bare pointer."""
+    assert owner.fields is not None
+    offset = owner.fields[table][1]
+    owner_type, record, size = from_dtype(owner), from_dtype(dtype), dtype.itemsize
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        base = builder.bitcast(args[0], _BYTE.as_pointer())
+        start = builder.load(builder.bitcast(builder.gep(base, [_WORD(offset)]), _WORD.as_pointer()))
+        if is_fixed:
+            start.set_metadata("invariant.load", builder.module.add_metadata([]))
+        address = builder.add(start, builder.mul(args[1], _WORD(size)))
+        return builder.inttoptr(address, context.get_value_type(record))
+
+    return _instruction(record, [owner_type, types.int64], generate)

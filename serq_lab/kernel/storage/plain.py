@@ -1,0 +1,69 @@
+"""Reaching memory from plain Python: slow, and every row number is checked.
+
+Used instead of `native.py` when ``SERQ_LAB_JIT=0``; `access.py` chooses.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from serq_lab.kernel.storage.memory import enlarge
+
+FUNCTIONS: dict[int, Callable[[int, int], float]] = {}
+"""What stands for the addresses of native functions."""
+
+
+def view(address: int, dtype: np.dtype[Any]) -> Any:
+    """The record at an address; writes go to memory."""
+    buffer: Any = (ctypes.c_char * dtype.itemsize).from_address(int(address))
+    return np.ndarray((), np.dtype((np.record, dtype)), buffer)[()]
+
+
+def rows_of(owner: np.dtype[Any], table: str, dtype: np.dtype[Any], is_fixed: bool) -> Any:
+    """As `access.rows_of`: a row is a record on the same memory."""
+
+    def at(record: Any, i: int) -> Any:
+        if not 0 <= i < record[table + "_room"]:
+            raise IndexError(f"row {i} of {table}, which has room for {record[table + '_room']}")
+        return view(int(record[table]) + int(i) * dtype.itemsize, dtype)
+
+    return at
+
+
+def call_expression(function: int, session: int, board: int) -> float:
+    """The value of an expression."""
+    return FUNCTIONS[int(function)](int(session), int(board))
+
+
+def call_statements(function: int, session: int, board: int) -> int:
+    """The operation that a session's statements come to."""
+    return int(FUNCTIONS[int(function)](int(session), int(board)))
+
+
+def reallocate(function: int, address: int, n_bytes: int) -> int:
+    """Enlarged memory."""
+    return enlarge(int(address), int(n_bytes))
+
+
+def load_float(address: int) -> float:
+    """The double at an address."""
+    return ctypes.c_double.from_address(int(address)).value
+
+
+def store_float(address: int, value: float) -> None:
+    """Put a double at an address."""
+    ctypes.c_double.from_address(int(address)).value = value
+
+
+def rarely(condition: bool) -> bool:
+    """The condition itself."""
+    return condition
+
+
+def clear(address: int, n_bytes: int) -> None:
+    """Set memory to zero."""
+    ctypes.memset(int(address), 0, int(n_bytes))
