@@ -95,8 +95,9 @@ def diagnose(failure: Failure, spans: Sequence[Span], model: Model) -> Diagnosti
 def _last_member(span: Span, model: Model) -> str:
     """The last index of the array that a place such as ``kv[i]`` names."""
     name = span.text.partition("[")[0].strip()
-    sizes = [family.n_members for family in (*model.pools, *model.stages) if family.name == name]
-    return str(sizes[0] - 1) if sizes else "one less than the size of the array"
+    sizes = {pool.name: pool.n_members for pool in model.pools}
+    sizes |= {stage.name: stage.n_members for stage in model.stages}
+    return str(sizes[name] - 1) if name in sizes else "one less than the size of the array"
 
 
 def _place(failure: Failure, spans: Sequence[Span], model: Model) -> Span:

@@ -87,10 +87,13 @@ def test_new_bodies_of_definitions(small: str, capsys: pytest.CaptureFixture[str
     [
         (["--set", "CC=3"], 'the program has no let "CC"; did you mean "C"?'),
         (["--set", "C=3", "--set", "C=4"], '"C" is given twice'),
-        (["--set", "C"], '"C" is not NAME=EXPR'),
+        (["--set", "Queue=3"], 'the program has no let "Queue"; its lets are "C", "Wait"'),
+        (["--set", "C"], '"C" is not NAME=EXPR, as in --set C=4'),
         (["--set", "C="], '"C=" is not NAME=EXPR'),
         (["--set", "=3"], '"=3" is not NAME=EXPR'),
         (["--def", "twice=1", "--def", "twice=2"], '"twice" is given twice'),
+        (["--def", "twice"], '"twice" is not NAME=BODY, as in --def "f=2 * x"'),
+        (["--def", "twise=1"], 'there is no definition "twise" to replace; did you mean "twice"?'),
         (["--seed", "2.5"], '"2.5" is not a whole number'),
         (["--seed", "inf"], '"inf" is not a whole number'),
         (["--arrivals", "many"], '"many" is not a number'),
@@ -202,12 +205,16 @@ def test_dump(small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "run: horizon" in capsys.readouterr().out
 
 
-def test_a_dump_that_cannot_be_written(
-    small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_dump_that_cannot_be_written_is_refused_before_the_run(
+    monkeypatch: pytest.MonkeyPatch, small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
-    assert cli.main(["run", small, "--dump", str(tmp_path / "file")]) == 1
-    assert "Traceback" not in capsys.readouterr().err
+    monkeypatch.setattr("serq_lab.pipeline.Program.run", lambda *_, **__: pytest.fail("it ran"))
+    for folder in ("file", "file/below"):
+        assert cli.main(["run", small, "--dump", str(tmp_path / folder)]) == 1
+        error = capsys.readouterr().err
+        assert error.startswith("Error: ")
+        assert "Traceback" not in error
 
 
 # ------------------------------------------------------------------ odd terminals
@@ -239,6 +246,25 @@ def test_a_closed_pipe(small: str) -> None:
     os.close(writing)
     assert done.stderr == ""
     assert done.returncode == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize("arguments", [["run"], ["run", "--json"], ["check"], ["fmt"]], ids=" ".join)
+def test_a_full_disk(small: str, arguments: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = serq(*arguments, small, stdout=full, stderr=subprocess.PIPE, capture_output=False)
+    assert done.stderr.startswith("Error: the output cannot be written: ")
+    assert done.stderr.count("\n") == 1
+    assert done.returncode == 1
+
+
+def test_carets_stand_right_on_an_ascii_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "greek.sq"
+    path.write_text(SMALL.replace("observe got = u", "observe λόγος = μ"), encoding="utf-8")
+    done = serq("check", str(path), env=environment(PYTHONIOENCODING="ascii"))
+    line, carets = done.stderr.splitlines()[3:5]
+    assert line[carets.index("^") :].startswith(r"\u03bc; run server")
+    assert carets.count("^") == len(r"\u03bc")
 
 
 class Terminal(io.StringIO):

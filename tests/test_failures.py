@@ -66,6 +66,13 @@ def test_counts_are_told(kind: FailureKind) -> None:
     assert "12.0" not in said(kind, -1, 12.0)
 
 
+def test_an_index_knows_the_members_of_its_array() -> None:
+    place = Span(SourceText("run lanes[serial] (1);"), 4, 17)
+    program = replace(model(limit=False), stages=(hand_made.stage("lanes", 3),))
+    fault = diagnose(Failure(FailureKind.INDEX, 0, 3.0, 4, 3.0), [place], program)
+    assert fault.hint == "members are numbered from 0 to 2"
+
+
 def test_what_no_statement_is_to_blame_for_has_a_place_too() -> None:
     def place(kind: FailureKind, *, limit: bool) -> Span | None:
         return diagnose(Failure(kind, -1, 3.0, -1, 2.0), [], model(limit=limit)).span

@@ -105,7 +105,7 @@ _INSTEAD = {
     "÷": "write `/`",
     "−": "write `-`",
     "–": "write `-`",
-    ".": "a name has no dots; write `_`",
+    ".": "a name has no dots; write `_`, or read the state of a pool as in `free(p)`",
 }
 
 
@@ -150,11 +150,16 @@ def unknown_pool_option(word: str, span: Span, after: Span, possible: Sequence[s
     return Diagnostic("unknown-word", message, after, (Label(span, "there is no such option"),), hint)
 
 
-def misplaced_word(word: str, span: Span, noun: str, here: str, opened: Span | None) -> Diagnostic:
-    """A word of the language that belongs elsewhere: `noun` is what it starts, `here` what can stand here."""
+def misplaced_word(
+    word: str, span: Span, noun: str, here: str, opened: Span | None, analogue: str | None
+) -> Diagnostic:
+    """A word of the language that belongs elsewhere: `noun` is what it starts, `here` what can stand here.
+
+    `analogue` is the hint if something like it can stand here.
+    """
     labels = () if opened is None else (Label(opened, "inside this block"),)
     message = f"{quoted(word)} starts {noun}, but {here} must stand here"
-    return Diagnostic("misplaced-word", message, span, labels, f"move it to where {noun} can stand")
+    return Diagnostic("misplaced-word", message, span, labels, analogue or f"move it to where {noun} can stand")
 
 
 def useless_semicolon(span: Span) -> Diagnostic:

@@ -47,10 +47,11 @@ def logarithm(o: Operations, x: Any) -> Any:
     one = o.number(1.0)
     top, bottom = o.sub(m, one), o.add(m, one)
     bottom_rest = o.sub(m, o.sub(bottom, one))  # what rounding took from m + 1
-    s = o.div(top, bottom)
+    inverse = o.div(one, bottom)
+    s = o.mul(top, inverse)
     product, error = _exact_product(o, s, bottom)
     remainder = o.sub(o.sub(o.sub(top, product), error), o.mul(s, bottom_rest))
-    s_rest = o.div(remainder, bottom)
+    s_rest = o.mul(remainder, inverse)
     square = o.mul(s, s)
     series = o.number(2.0 / (2 * N_TERMS + 1))
     for k in range(N_TERMS - 1, 0, -1):

@@ -97,10 +97,11 @@ def join_pool(run: Row, s: int, o: int) -> int:
     session.pending = head
     session.queue_pool = allocation_at(run, head).pool
     session.queued_at = run.now
+    session.place = Place.QUEUED
     if op.is_static and is_next(run, session.queue_pool) and fits(run, head, s):
         admit(run, s, head)
+        session.place = Place.RUNNING
         return ADMITTED
-    session.place = Place.QUEUED
     enqueue(run, s, session.queue_pool)
     return QUEUED
 
@@ -181,7 +182,7 @@ def fits(run: Row, head: int, s: int) -> bool:
             read_claim(run, a, s)
         allocation = allocation_at(run, a)
         pool = pool_at(run, allocation.pool)
-        if pool_shown_at(run, allocation.pool).used + allocation.needs > pool.cap:
+        if pool_shown_at(run, allocation.pool).used + allocation.needs > pool.cap + TOLERANCE:
             is_fit = False
         a = allocation.next_claim
     return is_fit

@@ -41,7 +41,8 @@ def touch_stage(run: Row, i: int) -> None:
     if passed > 0.0:
         shown.queue_area += shown.queue * passed
         shown.load_area += shown.load * passed
-        shown.decodes_area += shown.decodes * passed
+        if rarely(shown.decodes > 0.0):  # only at a step stage
+            shown.decodes_area += shown.decodes * passed
         shown.since = run.now
 
 

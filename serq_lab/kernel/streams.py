@@ -183,7 +183,7 @@ def _mix(b: ir.IRBuilder, rotate: ir.Function, start: list[ir.Value], vector: ir
             turned = b.xor(w[z], w[x])
             w[z] = b.call(rotate, [turned, turned, ir.Constant(vector, [turn] * LANES)])
     following = b.add(round_number, I64(1))
-    for phi, first, mixed in zip([*entered, round_number], [*start, I64(0)], [*w, following]):
+    for phi, first, mixed in zip([*entered, round_number], [*start, I64(0)], [*w, following], strict=True):
         phi.add_incoming(first, before)
         phi.add_incoming(mixed, loop)
     b.cbranch(b.icmp_signed("<", following, I64(ROUNDS // 2)), loop, after)

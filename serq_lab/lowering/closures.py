@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from serq_lab.kernel.records import FailureKind
-from serq_lab.kernel.storage.access import LEAST_ROOM, load_float, store_float
+from serq_lab.kernel.storage.access import load_float, store_float
 from serq_lab.kernel.storage.memory import enlarge
 from serq_lab.kernel.storage.plain import FUNCTIONS, view
 from serq_lab.kernel.storage.state import OBSERVATION, SAMPLE
 from serq_lab.kernel.streams import LOGARITHMS_AT, N_UNIFORMS, STREAM_WORDS, refill
 from serq_lab.lowering.board import HEADER_SLOTS, POOL_STRIDE, STAGE_STRIDE, BoardLayout
 from serq_lab.lowering.expressions import MOST_PHASES, POOL_FIELDS, POOL_OBSERVABLES
-from serq_lab.lowering.segments import MOST_REPEATS, SERIAL, TURN_NO
+from serq_lab.lowering.segments import LEAST_SAMPLES, MOST_REPEATS, SERIAL, TURN_NO
 from serq_lab.semantics import model as m
 from serq_lab.semantics.expressions import value
 from serq_lab.source import Span
@@ -146,7 +146,7 @@ class ClosureCompiler:
         if tree.distribution == "bernoulli":
             return float(uniform() < checked(0, least=0.0, most=1.0))
         if tree.distribution == "erlang":
-            phases = max(math.floor(checked(0, most=MOST_PHASES)), 1.0)
+            phases = math.floor(max(checked(0, most=MOST_PHASES), 1.0))
             mean = checked(1, least=0.0) / phases
             total = 0.0
             for _ in range(int(phases)):
@@ -281,7 +281,7 @@ class ClosureSegments:
                 return
             row = view(_word(board, "observations").value + OBSERVATION.itemsize * observation, OBSERVATION)
             if row.n >= row.samples_room:
-                room = max(LEAST_ROOM, 2 * int(row.samples_room))
+                room = max(LEAST_SAMPLES, 2 * int(row.samples_room))
                 row.samples = enlarge(int(row.samples), room * SAMPLE.itemsize)
                 row.samples_room = room
             sample = view(int(row.samples) + int(row.n) * SAMPLE.itemsize, SAMPLE)

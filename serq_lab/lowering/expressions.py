@@ -148,10 +148,11 @@ class Body:
     def _function(self, tree: m.Function) -> ir.Value:
         arguments = [self.value(a) for a in tree.arguments]
         if tree.name in ("min", "max"):
-            pick = self.owner.intrinsic(tree.name + "num", 2)
-            total = arguments[0]
-            for argument in arguments[1:]:
-                total = self.b.call(pick, [total, argument])
+            before, total = "<" if tree.name == "min" else ">", arguments[0]
+            for argument in arguments[1:]:  # of equals, 0 and -0, the second; LLVM's own `minnum` leaves that open
+                is_first = self.b.fcmp_ordered(before, total, argument)
+                is_nothing = self.b.fcmp_unordered("uno", argument, argument)
+                total = self.b.select(self.b.or_(is_first, is_nothing), total, argument)
             return total
         names = {"abs": "fabs", "ln": "log"}
         return self.b.call(self.owner.intrinsic(names.get(tree.name, tree.name), len(arguments)), arguments)
@@ -277,7 +278,8 @@ class Body:
         is_finite: bool = False,
     ) -> ir.Value:  # fmt: skip
         """A parameter of a draw; one that makes no sense, NaN always, notes a failure and becomes 0."""
-        if isinstance(tree.arguments[k], m.Constant):
+        argument = tree.arguments[k]
+        if isinstance(argument, m.Constant) or (isinstance(argument, m.Context) and argument.name == "mean_gap"):
             return value  # the checker has seen it
         b = self.b
         is_good = b.fcmp_ordered("ord", value, value)

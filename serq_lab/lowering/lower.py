@@ -35,6 +35,7 @@ from serq_lab.lowering.segments import SegmentWriter
 from serq_lab.lowering.support import refuse_what_cannot_run
 from serq_lab.lowering.trees import expressions_of, parts
 from serq_lab.semantics import model as m
+from serq_lab.semantics.expressions import value
 from serq_lab.source import Span
 
 REFRESHED = {"work": 0, "budget_left": 1}
@@ -90,6 +91,10 @@ class LoweredProgram:
         )
         board = np.zeros(self.layout.n_slots)
         board[self.layout.lets_at : self.layout.pools_at] = constants.lets
+        if self.model.arrivals.process == "poisson":
+            assert self.model.arrivals.value is not None
+            rate = value(self.model.arrivals.value, constants.lets)
+            board[self.layout.header("mean_gap")] = 1.0 / rate if rate > 0.0 else np.inf
         return RunTables(
             program=self.tables,
             owner=self,
@@ -156,8 +161,7 @@ class LoweredProgram:
             return -1
         gap, span = arrivals.value, arrivals.span
         if arrivals.process == "poisson":
-            mean = m.Chain(span, (m.Constant(span, 1.0), arrivals.value), ("/",))
-            gap = m.Draw(span, "exp", (mean,))
+            gap = m.Draw(span, "exp", (m.Context(span, "mean_gap"),))
         return self._value(gap, ARRIVALS)
 
     def _write_pool(self, row: Any, pool: m.Pool) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 from llvmlite import ir
 
 from serq_lab.kernel.records import FailureKind
-from serq_lab.kernel.storage.access import LEAST_ROOM
 from serq_lab.kernel.storage.state import OBSERVATION, SAMPLE
 from serq_lab.lowering.expressions import F64, I64, POINTER, Body, ExpressionCompiler
 from serq_lab.semantics import model as m
@@ -22,6 +21,7 @@ from serq_lab.source import Span
 I32 = ir.IntType(32)
 SERIAL, TURN_NO = 0, 1  # attributes
 STOP = -1
+LEAST_SAMPLES = 4096  # of an observation with any: memory that is not touched costs nothing
 MOST_REPEATS = 1_000_000  # of loops without waiting
 
 Label = Any  # an LLVM block
@@ -150,7 +150,7 @@ class SegmentWriter:
     def _enlarge(self, samples: ir.Value, room: ir.Value) -> None:
         b = self.b
         doubled = b.mul(b.load(room), I64(2))
-        wanted = b.select(b.icmp_signed(">", doubled, I64(LEAST_ROOM)), doubled, I64(LEAST_ROOM))
+        wanted = b.select(b.icmp_signed(">", doubled, I64(LEAST_SAMPLES)), doubled, I64(LEAST_SAMPLES))
         kind = ir.FunctionType(I64, [I64, I64]).as_pointer()
         reallocate = b.inttoptr(b.load(self.body.board_word("reallocate")), kind)
         b.store(b.call(reallocate, [b.load(samples), b.mul(wanted, I64(SAMPLE.itemsize))]), samples)

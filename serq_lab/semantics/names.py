@@ -34,11 +34,19 @@ DISTRIBUTIONS = {
     "exp": (("mean", "mean"),),
     "uniform": (("number", "low"), ("number", "high")),
     "erlang": (("phases", "number of phases"), ("mean", "mean")),
-    "h2": (("mean", "mean"), ("number", "squared coefficient of variation")),
+    "h2": (("mean", "mean"), ("number", "cv2")),
     "bernoulli": (("probability", "probability"),),
     "det": (("number", "value"),),
 }
 TRACE_ATTRIBUTES = ("new", "out", "think", "more", "forced")
+# What to write for a value that other languages have a name for.
+ANALOGUES = {
+    **dict.fromkeys(("true", "True", "yes"), "write `1`: what is not 0 is true"),
+    **dict.fromkeys(("false", "False", "no"), "write `0`: 0 is false"),
+    **dict.fromkeys(("time", "clock"), "the time is `now`"),
+    **dict.fromkeys(("infinity", "Infinity", "Inf"), "write `inf`"),
+    **dict.fromkeys(("pi", "Pi"), "write `3.141592653589793`"),
+}
 CALLABLES = FUNCTIONS.keys() | STAGE_OBSERVABLES.keys() | POOL_OBSERVABLES.keys()
 
 
@@ -122,7 +130,9 @@ def unknown_name(node: nodes.Name, names: Names, moment: Moment) -> tuple[Diagno
         hint = f'`set` an attribute in the hold\'s block to keep the value of "{name}"'
         return Diagnostic("admission-name-outside", message, span, (), hint), None
     candidates = set(names.lets) | moment.variables | {"inf"}
-    if moment is CONSTANT:
+    if name in ANALOGUES:
+        hint = ANALOGUES[name]
+    elif moment is CONSTANT:
         hint = f"declare it above: `let {name} = 1;`"
     elif moment.session:
         hint = f"declare it, `let {name} = 1;`, or `set {name} = ...;` in the session"

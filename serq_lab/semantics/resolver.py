@@ -151,7 +151,7 @@ class Resolver:
             self._all(a for a in node.arguments if getattr(a, "name", None) not in families)
             hint = f"the functions are {listed(sorted(FUNCTIONS), 'and')}"
             if name in ("log", "loge"):
-                hint = "the natural logarithm is `ln`"
+                hint = "the natural logarithm is `ln(x)`, that to base 10 `ln(x) / ln(10)`"
             known = CALLABLES | self.names.definitions.keys()
             self.faults.add(f.unknown("function", name, node.callee.span, known, hint), name)
             return failed(node.span)
@@ -236,7 +236,7 @@ class Resolver:
             self.faults.add(f.draw_out_of_place(span, moment))
         parameters = DISTRIBUTIONS[name]
         if len(arguments) != len(parameters):
-            wanted = [word for _, word in parameters]
+            wanted = [words.split()[-1] for _, words in parameters]
             span = node.distribution.span.to(node.span)
             self.faults.add(f.wrong_argument_count("~" + name, span, wanted, len(arguments)))
             return failed(node.span)
@@ -300,7 +300,7 @@ class Resolver:
 
 def _call_of(distribution: str) -> str:
     """How a draw is written: ``~exp(mean)``."""
-    return f"~{distribution}({', '.join(word for _, word in DISTRIBUTIONS[distribution])})"
+    return f"~{distribution}({', '.join(words.split()[-1] for _, words in DISTRIBUTIONS[distribution])})"
 
 
 def _cached_in(hold: nodes.Hold, span: Span) -> tuple[Diagnostic, str]:

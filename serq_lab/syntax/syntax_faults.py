@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from serq_lab.diagnostics import catalogue
 from serq_lab.diagnostics.catalogue import code, did_you_mean, listed, quoted
 from serq_lab.diagnostics.diagnostic import Diagnostic
+from serq_lab.syntax.forms import ANALOGUES, FORMS, PART_FORMS, WORD_OPERATORS
 from serq_lab.syntax.stop import (
     AGGREGATES,
     CLOSED_BY,
@@ -31,18 +32,6 @@ from serq_lab.syntax.stop import (
     index_of_opening,
 )
 
-# What to write for a word that is no statement, or none at this place.
-ANALOGUES = {
-    "if": "write `branch (condition) { ... } else { ... }`",
-    "while": "write `loop { branch (condition) { ... } else { end; } }`",
-    "for": "write `loop { ... }`, or `sum j in COUNT (e)` in an expression",
-    "wait": "time passes at a stage: declare `stage pause : delay;` and write `run pause (e);`",
-    "else": "`else` stands right behind the first block of a `branch`",
-    "cache": "`cache (e)` stands right behind the block of a `hold`",
-    "lease": "`lease p (e)` stands behind the block of a `hold` and its `cache`",
-}
-WORD_OPERATORS = {"and": "&&", "or": "||", "is": "==", "xor": "!=", "mod": "a - b * floor(a / b)"}
-
 
 def find_fault(stop: Stop) -> Diagnostic:
     """The fault of a text at the place where the parser stopped."""
@@ -50,8 +39,19 @@ def find_fault(stop: Stop) -> Diagnostic:
         fault = case(stop)
         if fault is not None:
             return fault
-    hint = "write `else { branch (...) { ... } }`" if stop.before == "else" else None
+    hint = "write `else { branch (...) { ... } }`" if stop.before == "else" else _form(stop)
     return catalogue.expected(_possible(stop), stop.found, stop.token.span, stop.before, hint)
+
+
+def _form(stop: Stop) -> str | None:
+    """How the construct is written in which the parser stopped, unless it stopped inside an expression."""
+    head = head_of_block(stop.tokens, stop.index).value
+    form = PART_FORMS.get(stop.before or "") or FORMS.get(head)
+    is_in_brackets = stop.open_bracket is not None and stop.open_bracket.value != "{"
+    is_setting = head == "run" and not stop.blocks
+    if form is None or stop.is_operator_possible or is_in_brackets or is_setting:
+        return None
+    return f"write it as in {code(form)}"
 
 
 def unclosed_block(stop: Stop, item: int) -> Diagnostic:
@@ -139,14 +139,23 @@ def _word_in_a_list(stop: Stop) -> Diagnostic | None:
     if not stop.is_word:
         return catalogue.expected(noun, stop.found, token.span, None, f"it starts with {listed(words)}")
     home = next((home for home, its_words in LISTS.values() if token.value in its_words), None)
+    analogue = _assignment(stop) or (ANALOGUES.get(token.value) if words is STATEMENTS else None)
     if home is not None:
         opened = stop.tokens[stop.blocks[-1]].span if stop.blocks else None
-        return catalogue.misplaced_word(token.value, token.span, home, noun, opened)
+        return catalogue.misplaced_word(token.value, token.span, home, noun, opened, analogue)
     possible = [*words, *sorted(word for word in stop.possible if word.isidentifier() and word not in words)]
     if words is POOL_OPTIONS:
         after = stop.tokens[stop.index + 1].span
         return catalogue.unknown_pool_option(token.value, token.span, after, possible)
-    return catalogue.unknown_word(token.value, token.span, noun, possible, ANALOGUES.get(token.value))
+    return catalogue.unknown_word(token.value, token.span, noun, possible, analogue)
+
+
+def _assignment(stop: Stop) -> str | None:
+    """What to write for ``a = 1;`` without the word that it starts with."""
+    if stop.list_here is None or stop.tokens[stop.index + 1].value != "=":
+        return None
+    word = {ITEMS: "let", STATEMENTS: "set"}.get(stop.list_here[1])
+    return f"write {code(f'{word} {stop.token.value} = ...;')} to give it a value" if word else None
 
 
 def _word_of_a_choice(stop: Stop) -> Diagnostic | None:
@@ -195,6 +204,17 @@ def _semicolon(stop: Stop) -> Diagnostic | None:
     return None
 
 
+def _comma_in_a_number(stop: Stop) -> Diagnostic | None:
+    """``1,000``: digits in threes."""
+    if stop.token.value != "," or stop.previous is None or not stop.is_operator_possible:
+        return None
+    before, after = stop.previous, stop.tokens[stop.index + 1]
+    if not before.kind == after.kind == "number" or len(after.value) != 3:
+        return None
+    hint = f"write {code(f'{before.value}_{after.value}')}"
+    return catalogue.expected(_possible(stop), stop.found, stop.token.span, stop.before, hint)
+
+
 def _block_behind_a_call(stop: Stop) -> Diagnostic | None:
     """``if (x) {``: a statement that other languages have, taken for a call up to its block."""
     if stop.token.value != "{" or stop.previous is None or stop.previous.value != ")":
@@ -222,7 +242,8 @@ def _parenthesis(stop: Stop) -> Diagnostic | None:
         return None
     if stop.token.kind not in {"word", "number"} and stop.token.value not in {"-", "!", "~"}:
         return None
-    hint = f"put parentheses round it: {code(f'({stop.token.value} ...)')}"
+    is_alone = stop.tokens[stop.index + 1].value in {";", "{", "}", ","}
+    hint = f"put parentheses round it: {code(f'({stop.token.value})' if is_alone else f'({stop.token.value} ...)')}"
     return catalogue.expected("`(`", stop.found, stop.token.span, stop.before, hint)
 
 
@@ -235,6 +256,8 @@ def _sign_of_a_number(stop: Stop) -> Diagnostic | None:
 def _expression(stop: Stop) -> Diagnostic | None:
     if stop.is_expression_wanted:
         hint = f"take {stop.found} away" if stop.token.value in {":", "="} else None
+        if stop.before == stop.token.value == "*":
+            hint = "write `a ^ b` for a power"
         return catalogue.expected("an expression", stop.found, stop.token.span, stop.before, hint)
     return None
 
@@ -295,5 +318,6 @@ _CASES: Sequence[Callable[[Stop], Diagnostic | None]] = (
     _semicolon,
     _parenthesis,
     _sign_of_a_number,
+    _comma_in_a_number,
     _expression,
 )

@@ -110,6 +110,14 @@ def test_what_would_disturb_the_terminal_is_escaped() -> None:
     assert shown[3:] == ["1 | a\\x1b[31m \\ud800 x", "  | " + " " * 17 + "^"]
 
 
+def test_what_an_encoding_cannot_show_is_escaped_and_underlined_as_wide() -> None:
+    source = SourceText("set größe = ä;")
+    fault = Diagnostic("x", "wrong", span_of(source, "größe"))
+    shown = render([fault], encoding="ascii").split("\n")
+    assert shown[3:] == [r"1 | set gr\xf6\xdfe = \xe4;", "  |     ^^^^^^^^^^^"]
+    assert render([fault], encoding="latin-1") == render([fault])
+
+
 @given(st.integers(0, 400), st.integers(0, 400), st.integers(1, 200))
 def test_a_long_line_is_cut_to_a_window_round_the_caret(before: int, after: int, width: int) -> None:
     source = SourceText("." * before + "x" * width + "." * after)

@@ -83,6 +83,25 @@ def test_refused(expression: str, code: str, place: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("expression", "part"),
+    [
+        ("true", "write `1`"),
+        ("time", "the time is `now`"),
+        ("log(2)", "`ln(x)`"),
+        ("~gauss(0, 1)", "`~erlang(phases, mean)`, `~h2(mean, cv2)`"),
+        ("min(1)", "`min` takes at least 2 arguments, and 1 was given"),
+        ("abs()", "`abs` takes 1 argument, and none were given"),
+        ("tokens", "read `tokens` in a step's `cost`"),
+        ("decoders", "in a step's `budget`, `chunk`, `cost` or serving order"),
+        ("queue(1 + 1)", "`queue` reads a stage"),
+    ],
+)
+def test_the_words_of_a_fault(expression: str, part: str) -> None:
+    (found,) = faults(program(f"observe x = {expression};"))
+    assert part in f"{found.message}\n{found.hint}"
+
+
+@pytest.mark.parametrize(
     "expression",
     ["max(1, 2, 3)", "~uniform(5, 2)", "~h2(1, 0)", "~erlang(0, 1)", "~exp(inf)", "blocksize(blocks)"],
 )

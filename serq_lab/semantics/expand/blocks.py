@@ -14,6 +14,7 @@ from serq_lab.semantics import faults as f
 from serq_lab.semantics.expand.serving_forms import ServingForms
 from serq_lab.semantics.expand.substitution import Binding, Bindings, Substitution, declared, failed
 from serq_lab.syntax import nodes
+from serq_lab.syntax.forms import ANALOGUES
 
 Statements = Sequence[nodes.Statement]
 
@@ -105,7 +106,7 @@ class Blocks:
         if definition is None:
             definitions = substitution.definitions.items()
             known = [name for name, each in definitions if isinstance(each.body, nodes.Block)]
-            hint = f"define it: `def {callee.name}(...) {{ ... }}`"
+            hint = ANALOGUES.get(callee.name, f"define it: `def {callee.name}(...) {{ ... }}`")
             self._faults.add(f.unknown("statement", callee.name, callee.span, known, hint), callee.name)
             return ()
         if not isinstance(definition.body, nodes.Block):

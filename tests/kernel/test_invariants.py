@@ -1,0 +1,258 @@
+"""The engine's check of itself passes on what it does, and sees every kind of damage."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pytest
+
+from serq_lab.kernel.invariants import InvariantError, Invariants
+from serq_lab.kernel.storage import state
+from serq_lab.kernel.storage.setup import Simulation
+from tests.kernel.running import simulation_of
+
+PROGRAM = """
+pool memory { cap 12; }
+pool narrow { cap 2; queue by (serial); }
+stage desk : fifo(2);
+stage share : ps(1);
+stage nap : delay;
+workload { arrive batch(20); }
+session {
+  loop {
+    branch (turn_no == 0) { run nap (serial / 8); }
+    turn;
+    set part = serial - 5 * floor(serial / 5);
+    branch (part == 0) { hold memory (3) { run desk (2); } cache (3); run nap (1); }
+    branch (part == 1) { hold memory (2), narrow (1) { run share (1); } cache (2); }
+    branch (part == 2) { hold memory (3) { run nap (1); grow memory (5); run nap (1); } }
+    branch (part == 3) { run desk (3); }
+    branch (part == 4) { hold memory (8) { run nap (0.5); } }
+  }
+}
+run { horizon 1000; warmup 1; }
+"""
+N_EVENTS = 162  # by then every list has somebody in it
+
+
+@pytest.fixture
+def simulation() -> Simulation:
+    """A run with something in every list: queues, a grower, lines, jobs, entries, free rows."""
+    return simulation_of(PROGRAM, N_EVENTS)
+
+
+@pytest.fixture
+def invariants(simulation: Simulation) -> Invariants:
+    checked = Invariants(simulation)
+    checked.ended, checked.live = 0, set(range(20))
+    return checked
+
+
+def rows(simulation: Simulation, table: str, dtype: np.dtype[Any]) -> Any:
+    """A table's rows, to be damaged."""
+    run = simulation.runs[0]
+    n = int(run[table + "_room"])
+    return np.frombuffer((ctypes.c_char * (n * dtype.itemsize)).from_address(int(run[table])), dtype)
+
+
+def sessions(simulation: Simulation) -> Any:
+    return rows(simulation, "sessions", state.SESSION)
+
+
+def test_a_sound_state_passes(simulation: Simulation, invariants: Invariants) -> None:
+    invariants.check()
+    invariants.check()
+    memory = simulation.pools[0]
+    assert memory["queue_head"] != memory["queue_tail"]
+    assert memory["grower_head"] >= 0
+    assert memory["n_entries"] >= 2
+    assert simulation.stages["wait_head"][0] >= 0
+    assert simulation.stages["n_jobs"][1] > 0
+    assert simulation.runs["free_entry"][0] >= 0
+
+
+def damage_time(s: Simulation) -> None:
+    s.runs["now"] = 0.5
+
+
+def damage_ready(s: Simulation) -> None:
+    s.runs["ready_head"] = 3
+
+
+def damage_top(s: Simulation) -> None:
+    s.runs["has_open_top"] = 1
+
+
+def damage_events(s: Simulation) -> None:
+    heap = s.heaps[0]
+    items = np.frombuffer((ctypes.c_char * (int(heap["n"]) * 24)).from_address(int(heap["items"])), state.HEAP_ITEM)
+    items["time"][-1] = 0.0
+
+
+def damage_queue_link(s: Simulation) -> None:
+    sessions(s)["previous"][s.pools["queue_tail"][0]] = -1
+
+
+def damage_queue_circle(s: Simulation) -> None:
+    sessions(s)["next"][s.pools["queue_tail"][0]] = s.pools["queue_head"][0]
+
+
+def damage_queue_tail(s: Simulation) -> None:
+    s.pools["queue_tail"][0] = s.pools["queue_head"][0]
+
+
+def damage_place(s: Simulation) -> None:
+    sessions(s)["place"][s.pools["queue_head"][0]] = state.Place.AT_STAGE
+
+
+def damage_two_places(s: Simulation) -> None:
+    for name in ("grower_head", "grower_tail"):
+        s.pools[name][1] = s.pools[name][0]
+
+
+def damage_lost(s: Simulation) -> None:
+    s.pools["grower_head"][0] = s.pools["grower_tail"][0] = -1
+
+
+def damage_live(s: Simulation) -> None:
+    s.runs["live"] += 1
+
+
+def damage_serials(s: Simulation) -> None:
+    sessions(s)["serial"][0] = sessions(s)["serial"][1]
+
+
+def damage_ended(s: Simulation) -> None:
+    s.runs["ended"] += 1
+
+
+def damage_used(s: Simulation) -> None:
+    s.pools_shown["used"][0] -= 1
+
+
+def damage_overfull(s: Simulation) -> None:
+    s.pools["cap"][0] = 4
+
+
+def damage_holders(s: Simulation) -> None:
+    s.pools_shown["holders"][0] += 1
+
+
+def damage_queued(s: Simulation) -> None:
+    s.pools_shown["queued"][0] -= 1
+
+
+def damage_cached(s: Simulation) -> None:
+    s.pools_shown["cached"][0] -= 0.5
+
+
+def damage_entry_count(s: Simulation) -> None:
+    s.pools["n_entries"][0] += 1
+
+
+def damage_entry_order(s: Simulation) -> None:
+    rows(s, "entries", state.ENTRY)["released_at"][s.pools["oldest"][0]] = 1e9
+
+
+def damage_own_entry(s: Simulation) -> None:
+    rows(s, "owns", state.OWN)["entry"][:2] = 0
+
+
+def damage_free_entries(s: Simulation) -> None:
+    s.runs["n_entries"] += 1
+
+
+def damage_allocation_owner(s: Simulation) -> None:
+    rows(s, "allocations", state.ALLOCATION)["session"][0] += 1
+
+
+def damage_leak(s: Simulation) -> None:
+    s.runs["n_allocations"] += 1
+
+
+def damage_grower_fits(s: Simulation) -> None:
+    s.pools["cap"][0] = 1000
+
+
+def damage_queue_head_fits(s: Simulation) -> None:
+    """The grower before it still waits, for more than there is."""
+    sessions(s)["grow_units"][s.pools["grower_head"][0]] = 1e9
+    s.pools["cap"][0] = 1000
+
+
+def damage_stage(s: Simulation) -> None:
+    sessions(s)["stage"][sessions(s)["place"] == state.Place.AT_STAGE] = -1
+
+
+def damage_growth(s: Simulation) -> None:
+    sessions(s)["grow_allocation"][s.pools["grower_head"][0]] = sessions(s)["pending"][s.pools["queue_head"][0]]
+
+
+def damage_grower(s: Simulation) -> None:
+    allocation = sessions(s)["grow_allocation"][s.pools["grower_head"][0]]
+    rows(s, "allocations", state.ALLOCATION)["pool"][allocation] = 1
+
+
+def damage_jobs(s: Simulation) -> None:
+    s.stages["n_jobs"][0] += 1
+
+
+def damage_idle_server(s: Simulation) -> None:
+    s.stages["servers"][0] = 3
+
+
+def damage_shared_jobs(s: Simulation) -> None:
+    heap = s.heaps[2]
+    ctypes.c_int64.from_address(int(heap["items"]) + 16).value += 1
+
+
+def damage_job_event(s: Simulation) -> None:
+    sessions(s)["job_event"][:] = -1
+
+
+DAMAGES = {
+    damage_time: "is in the past|time went back",
+    damage_ready: "session 3 is still ready",
+    damage_top: "the event that was handled is still there",
+    damage_events: "in the heap of events item",
+    damage_queue_link: "the queue of pool 0 is .* forwards",
+    damage_queue_circle: "the queue of pool 0 turns in a circle",
+    damage_queue_tail: "the queue of pool 0 is .*, and its last is said to be",
+    damage_place: "in the queue of pool 0 is at place",
+    damage_two_places: "stands in the growers of pool 0 and in the growers of pool 1",
+    damage_lost: "stand nowhere",
+    damage_live: "20 sessions live, 21 are counted",
+    damage_serials: "20 sessions live, 20 are counted",
+    damage_ended: "0 sessions have ended, 1 are counted",
+    damage_used: r"pool 0 has \d\.0 used, held are",
+    damage_overfull: r"pool 0 has \S+ used and \S+ cached, over its cap 4\.0",
+    damage_holders: "pool 0 has .* holders, held are",
+    damage_queued: "pool 0 has .* queued, in its queue are",
+    damage_cached: "the cache of pool 0 shows .* cached, its entries are",
+    damage_entry_count: "the cache of pool 0 has .* entries, .* are counted",
+    damage_entry_order: "the cache of pool 0 has entries of times",
+    damage_own_entry: "the cache of pool 0 has not the entry",
+    damage_free_entries: "rows of entries",
+    damage_allocation_owner: "which are those of",
+    damage_leak: "allocations .* are free or a session's",
+    damage_grower_fits: "could grow by",
+    damage_stage: "stand nowhere",
+    damage_queue_head_fits: r"first in the queue of pool 0, fits: \(pool, used, needs, cap\) are",
+    damage_growth: "grows what it does not hold",
+    damage_grower: "pool 0 has .* used, held are",
+    damage_jobs: "stage 0 counts .* jobs",
+    damage_idle_server: "stage 0 has .* jobs, 2 of them at 3 servers",
+    damage_shared_jobs: "in its heap are",
+    damage_job_event: "never ends",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_damage_is_seen(simulation: Simulation, invariants: Invariants, damage: Any) -> None:
+    invariants.now = 1.0
+    damage(simulation)
+    with pytest.raises(InvariantError, match=DAMAGES[damage]) as caught:
+        invariants.check()
+    assert str(caught.value).startswith(f"at time {float(simulation.runs['now'][0])!r}, after {N_EVENTS} events: ")

@@ -1,0 +1,69 @@
+"""The engine's Python, run as it stands, gives the records of the native engine: the same report, bit for bit."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import serq_lab
+from tests.kernel.programs import programs
+from tests.kernel.running import python
+from tests.parity.cases import Case, cases, outcome, pending, run
+
+MOST_EVENTS = 250
+
+RUN_ALL = """
+import json, sys
+from tests.parity.cases import cases, outcome, run
+
+wanted = set(sys.argv[1:])
+print(json.dumps({case.name: outcome(run(case)) for case in cases("corpus") if case.name in wanted}))
+"""
+
+
+def small_cases() -> list[Case]:
+    """The cases of the corpus that end soon, also at a thousandth of the speed."""
+    too_much = pending()
+    return [
+        case
+        for case in cases("corpus")
+        if case.name not in too_much and case.expected["report"]["events"] <= MOST_EVENTS
+    ]
+
+
+def test_plain_python_gives_the_same_reports() -> None:
+    small = small_cases()
+    assert len(small) >= 35
+    done = python(RUN_ALL, *(case.name for case in small), SERQ_LAB_JIT="0")
+    assert done.returncode == 0, done.stderr
+    plain = json.loads(done.stdout)
+    assert list(plain) == [case.name for case in small]
+    for case in small:
+        assert plain[case.name] == json.loads(json.dumps(outcome(run(case)))), case.name
+
+
+RUN_TEXTS = """
+import json, sys, serq_lab
+print(json.dumps([serq_lab.compile(text).run(horizon=6).to_json() for text in json.load(sys.stdin)]))
+"""
+
+
+@settings(max_examples=2, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(st.lists(programs(), min_size=12, max_size=12))
+def test_plain_python_runs_random_programs_the_same(texts: list[str]) -> None:
+    done = python(RUN_TEXTS, stdin=json.dumps(texts), SERQ_LAB_JIT="0")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [serq_lab.compile(text).run(horizon=6).to_json() for text in texts]
+
+
+def test_plain_python_compiles_nothing() -> None:
+    code = """
+import sys, serq_lab
+report = serq_lab.load("tutorial/programs/02-memory.sq").run(horizon=200, warmup=10, check=True)
+print(report.events)
+"""
+    done = python(code, SERQ_LAB_JIT="0", XDG_CACHE_HOME="/nowhere")
+    assert done.stderr == ""
+    assert int(done.stdout) > 200
