@@ -81,20 +81,7 @@ class LoweredProgram:
 
     def setup(self, constants: m.Constants) -> RunTables:
         """The tables of one run: those of the program, and the numbers of `constants`."""
-        pools = np.repeat(self._pools, [p.n_members for p in self.model.pools])
-        stages = np.repeat(self._stages, [s.n_members for s in self.model.stages])
-        sizes = [p.n_members for p in self.model.pools]
-        pools["cap"] = np.repeat(np.array(constants.caps, dtype=np.float64), sizes)
-        pools["block"] = np.repeat(np.array(constants.blocks, dtype=np.float64), sizes)
-        stages["servers"] = np.repeat(
-            np.array(constants.servers, dtype=np.int64), [s.n_members for s in self.model.stages]
-        )
-        board = np.zeros(self.layout.n_slots)
-        board[self.layout.lets_at : self.layout.pools_at] = constants.lets
-        if self.model.arrivals.process == "poisson":
-            assert self.model.arrivals.value is not None
-            rate = value(self.model.arrivals.value, constants.lets)
-            board[self.layout.header("mean_gap")] = 1.0 / rate if rate > 0.0 else np.inf
+        pools, stages = self._members(constants)
         return RunTables(
             program=self.tables,
             owner=self,
@@ -102,7 +89,7 @@ class LoweredProgram:
             stages=stages,
             gauges=np.array(self._gauges, dtype=np.int64),
             n_observations=len(self.model.observations),
-            board=board,
+            board=self._board(constants),
             streams=new_streams(constants.seed),
             refill=refill_address(),
             go=self._compiler.go,
@@ -123,6 +110,26 @@ class LoweredProgram:
             warmup=constants.warmup,
             limit=constants.arrivals or 0,
         )
+
+    def _members(self, constants: m.Constants) -> tuple[NDArray[np.void], NDArray[np.void]]:
+        pools = np.repeat(self._pools, [p.n_members for p in self.model.pools])
+        stages = np.repeat(self._stages, [s.n_members for s in self.model.stages])
+        sizes = [p.n_members for p in self.model.pools]
+        pools["cap"] = np.repeat(np.array(constants.caps, dtype=np.float64), sizes)
+        pools["block"] = np.repeat(np.array(constants.blocks, dtype=np.float64), sizes)
+        stages["servers"] = np.repeat(
+            np.array(constants.servers, dtype=np.int64), [s.n_members for s in self.model.stages]
+        )
+        return pools, stages
+
+    def _board(self, constants: m.Constants) -> NDArray[np.float64]:
+        board = np.zeros(self.layout.n_slots)
+        board[self.layout.lets_at : self.layout.pools_at] = constants.lets
+        arrivals = self.model.arrivals
+        if arrivals.process == "poisson" and arrivals.value is not None:
+            rate = value(arrivals.value, constants.lets)
+            board[self.layout.header("mean_gap")] = 1.0 / rate if rate > 0.0 else np.inf
+        return board
 
     # ------------------------------------------------------------ program
 

@@ -106,9 +106,7 @@ def differences(got: Any, wanted: Any, where: str = "", key: str = "") -> list[s
     if isinstance(wanted, dict):
         if not isinstance(got, dict) or list(got) != list(wanted):
             return [f"{where}: {got if not isinstance(got, dict) else list(got)} instead of {list(wanted)}"]
-        return [
-            line for name in wanted for line in differences(got[name], wanted[name], f"{where}.{name}", name)
-        ]
+        return [line for name in wanted for line in differences(got[name], wanted[name], f"{where}.{name}", name)]
     if isinstance(wanted, list):
         if not isinstance(got, list) or len(got) != len(wanted):
             return [f"{where}: {got} instead of {wanted}"]
@@ -128,9 +126,7 @@ def _same(got: Any, wanted: Any, *, exactly: bool) -> bool:
 
 def compare(case: Case, report: Report) -> list[str]:
     """Where a report differs from what the case expects; parts that it does not record are not compared."""
-    parts = [
-        part for part in ("report", "first_samples", "sample_info", "gauge_points") if part in case.expected
-    ]
+    parts = [part for part in ("report", "first_samples", "sample_info", "gauge_points") if part in case.expected]
     got = outcome(report)
     return [line for part in parts for line in differences(got[part], case.expected[part], part)]
 
