@@ -26,7 +26,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypedDict
 
 from serq_lab.diagnostics.diagnostic import Diagnostic
-from serq_lab.diagnostics.errors import ProgramError, RunError
+from serq_lab.diagnostics.errors import InternalError, ProgramError, RunError
 from serq_lab.semantics import checker, constants
 from serq_lab.semantics.model import Constants, Model
 from serq_lab.source import SourceText
@@ -143,8 +143,11 @@ class Program:
             A name in `set` is no let, or a value makes no sense.
         RunError
             The run stopped: where, when, in which session, with which value.
+        InternalError
+            `check` found the engine in the wrong: when, where and with which numbers.
         """
         from serq_lab.kernel.event_loop import simulate
+        from serq_lab.kernel.invariants import InvariantError
         from serq_lab.report.report import Report
 
         if trace is not None and self.model.trace is None:
@@ -157,7 +160,10 @@ class Program:
         lets = {let: value if isinstance(value, str) else float(value) for let, value in (set or {}).items()}
         settings = Settings(horizon=horizon, warmup=warmup, seed=seed, arrivals=arrivals)
         model, lowered, values = self._prepared(lets, settings)
-        records = simulate(lowered.setup(values), on_slice=_share_of(progress, values.horizon), check=check)
+        try:
+            records = simulate(lowered.setup(values), on_slice=_share_of(progress, values.horizon), check=check)
+        except InvariantError as breach:
+            raise InternalError(str(breach)) from breach
         if records.failure is not None:
             from serq_lab.failures import diagnose
 

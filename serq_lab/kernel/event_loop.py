@@ -59,12 +59,10 @@ def arrive(run: Row) -> None:
     create_session(run)
 
 
-@inlined
-def spin(run: Row) -> None:
-    """Something happened without time passing: stop a run that goes nowhere."""
-    run.spins += 1
-    if rarely(run.spins > MOST_AT_AN_INSTANT):
-        fail(run, FailureKind.NO_PROGRESS, -1, run.spins)
+@kernel
+def stop_going_nowhere(run: Row) -> None:
+    """Too much has happened while time stood still."""
+    fail(run, FailureKind.NO_PROGRESS, -1, MOST_AT_AN_INSTANT)
 
 
 @inlined
@@ -72,13 +70,16 @@ def settle(run: Row) -> None:
     """Run every ready session and serve the pools until nothing is ready; then re-rate stages and read gauges."""
     board = board_at(run, 0)
     run.is_settling = 1
+    n_steps = 0
     while True:
         while run.ready_head >= 0:
             run_session(run, take_ready(run))
             while rarely(run.n_replacements > 0):
                 run.n_replacements -= 1
                 create_session(run)
-            spin(run)
+            n_steps += 1
+            if rarely(n_steps > MOST_AT_AN_INSTANT):
+                stop_going_nowhere(run)
             if rarely(board.failure != 0):
                 return
         serve_pools(run)
@@ -152,9 +153,10 @@ def run_events(run: Row, n: int) -> bool:
             run.now = time
             board.now = time
         if time >= run.progress_at:
-            run.spins = 0
             run.progress_at = time + run.horizon * LEAST_PROGRESS
-        spin(run)
+            run.progress_events = run.events
+        if rarely(run.events - run.progress_events > MOST_AT_AN_INSTANT):
+            stop_going_nowhere(run)
         run.events += 1
         run.has_open_top = 1
         handle(run, tag % TAG_KINDS, tag // TAG_KINDS, order)

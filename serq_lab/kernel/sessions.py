@@ -11,7 +11,7 @@ from serq_lab.kernel.pools import ADMITTED, REJECTED, grow, held_on, join_pool, 
 from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.stages import start_job
 from serq_lab.kernel.statistics import set_live
-from serq_lab.kernel.storage.access import call_statements, clear, rarely
+from serq_lab.kernel.storage.access import call_statements, rarely
 from serq_lab.kernel.storage.lists import make_ready
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
@@ -32,6 +32,12 @@ MOST_CHOICES = 1_000_000
 
 
 @kernel
+def run_init(run: Row, s: int) -> None:
+    """Carry out a new session's `init` block, at the end of which it is ready."""
+    run_session(run, s)
+
+
+@kernel
 def create_session(run: Row) -> None:
     """A session comes: its `init` block runs at once and it joins the end of the ready list."""
     s = run.free_session
@@ -48,8 +54,6 @@ def create_session(run: Row) -> None:
     session.serial = run.arrivals
     session.innermost, session.pending, session.stage, session.job_event = -1, -1, -1, -1
     session.first_lease, session.admission, session.was_preempted, session.was_stuck = -1, -1, 0, 0
-    vector = vector_of(run, s)
-    clear(vector, run.vector_bytes)
     if run.has_caches:
         for p in range(run.n_pools):
             own_at(run, s * run.n_pools + p).entry = -1
@@ -58,7 +62,7 @@ def create_session(run: Row) -> None:
     set_live(run, run.live + 1)
     if rarely(run.has_init != 0):
         session.entry = run.init
-        run_session(run, s)
+        run_init(run, s)
     else:
         session.entry = run.start
         make_ready(run, s)
@@ -154,7 +158,7 @@ def carry_out(run: Row, s: int, o: int) -> bool:
     return True
 
 
-@kernel
+@inlined
 def run_session(run: Row, s: int) -> None:
     """Carry out a session's statements until it waits, joins the ready list or ends."""
     board = board_at(run, 0)

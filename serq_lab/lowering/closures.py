@@ -252,6 +252,9 @@ class ClosureSegments:
         slot = 8 * HEADER_SLOTS["argument"]
         self._do(lambda session, board: self._store(value, stream, session, board, board + slot))
 
+    def clear(self, first: int, n: int) -> None:
+        self._do(lambda session, board: ctypes.memset(session + 8 * first, 0, 8 * n))
+
     def turn(self) -> None:
         def turn(session: int, board: int) -> None:
             store_float(session + 8 * TURN_NO, load_float(session + 8 * TURN_NO) + 1.0)
@@ -295,7 +298,7 @@ class ClosureSegments:
     def finish(self) -> None:
         """Nothing is left to do."""
 
-    def _do(self, action: Callable[[int, int], None]) -> None:
+    def _do(self, action: Callable[[int, int], object]) -> None:
         following = len(self.steps) + 1
 
         def step(session: int, board: int) -> int:

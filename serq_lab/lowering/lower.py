@@ -31,7 +31,7 @@ from serq_lab.kernel.streams import ARRIVALS, EVICTION, SESSION, WORKLOAD, new_s
 from serq_lab.lowering.board import BoardLayout
 from serq_lab.lowering.closures import ClosureCompiler, ClosureSegments
 from serq_lab.lowering.expressions import ExpressionCompiler
-from serq_lab.lowering.segments import SegmentWriter
+from serq_lab.lowering.segments import SERIAL, SegmentWriter
 from serq_lab.lowering.support import refuse_what_cannot_run
 from serq_lab.lowering.trees import expressions_of, parts
 from serq_lab.semantics import model as m
@@ -152,10 +152,13 @@ class LoweredProgram:
         self._gauges = [self._value(gauge.value) for gauge in model.gauges]
         self._stream = WORKLOAD
         self._init = self._code.enter()
+        self._code.clear(SERIAL + 1, self.layout.vector_length - SERIAL - 1)
         self._write_block(model.init)
         self._stop(OpKind.READY, model.arrivals.span)
         self._stream = SESSION
         self._start = self._code.enter()
+        if not model.init:
+            self._code.clear(SERIAL + 1, self.layout.vector_length - SERIAL - 1)
         self._write_block(model.session)
         self._stop(OpKind.END, model.arrivals.span)
         self._code.finish()

@@ -18,7 +18,8 @@ from serq_lab.lowering.expressions import F64, I64, POINTER, Body, ExpressionCom
 from serq_lab.semantics import model as m
 from serq_lab.source import Span
 
-I32 = ir.IntType(32)
+I1, I8, I32 = ir.IntType(1), ir.IntType(8), ir.IntType(32)
+MEMSET = "llvm.memset.p0.i64"
 SERIAL, TURN_NO = 0, 1  # attributes
 STOP = -1
 LEAST_SAMPLES = 4096  # of an observation with any: memory that is not touched costs nothing
@@ -98,6 +99,13 @@ class SegmentWriter:
     def assign(self, attribute: int, value: m.Expression, stream: int) -> None:
         """`set`."""
         self.b.store(self._value(value, stream), self._attribute(attribute))
+
+    def clear(self, first: int, n: int) -> None:
+        """A new session: n slots of its vector, from `first` on, are 0."""
+        kind = ir.FunctionType(ir.VoidType(), [I8.as_pointer(), I8, I64, I1])
+        memset = self.function.module.globals.get(MEMSET) or ir.Function(self.function.module, kind, MEMSET)
+        start = self.b.bitcast(self._attribute(first), I8.as_pointer())
+        self.b.call(memset, [start, I8(0), I64(8 * n), I1(0)])
 
     def turn(self) -> None:
         """`turn`, but for what the workload does at it."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import serq_lab
 from serq_lab.kernel.invariants import InvariantError, Invariants
 from serq_lab.kernel.storage import state
 from serq_lab.kernel.storage.setup import Simulation
@@ -256,3 +257,23 @@ def test_damage_is_seen(simulation: Simulation, invariants: Invariants, damage: 
     with pytest.raises(InvariantError, match=DAMAGES[damage]) as caught:
         invariants.check()
     assert str(caught.value).startswith(f"at time {float(simulation.runs['now'][0])!r}, after {N_EVENTS} events: ")
+
+
+def test_a_checked_run_says_that_the_engine_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After every event; a run that is not checked does not look."""
+    program = serq_lab.compile(PROGRAM)
+    checks = []
+
+    def check(invariants: Invariants) -> None:
+        checks.append(float(invariants.run["now"]))
+        if len(checks) == 5:
+            damage_used(invariants.simulation)
+        sound(invariants)
+
+    sound = Invariants.check
+    monkeypatch.setattr(Invariants, "check", check)
+    program.run(horizon=2)
+    assert checks == []
+    with pytest.raises(serq_lab.InternalError, match=r"^at time 0\.\d+, after 5 events: pool 0 has .* used, held are"):
+        program.run(horizon=2, check=True)
+    assert len(checks) == 5

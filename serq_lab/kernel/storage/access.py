@@ -29,7 +29,6 @@ call_statements: Callable[[int, int, int], int] = _ways.call_statements
 reallocate: Callable[[int, int, int], int] = _ways.reallocate
 load_float: Callable[[int], float] = _ways.load_float
 store_float: Callable[[int, float], None] = _ways.store_float
-clear: Callable[[int, int], None] = _ways.clear
 rarely: Callable[[bool], bool] = _ways.rarely
 """The condition itself; native code keeps the way short on which it does not hold."""
 

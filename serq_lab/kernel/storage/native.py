@@ -70,20 +70,12 @@ def _rarely(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.call(_declared(builder, "llvm.expect.i1", kind), [args[0], _BIT(0)])
 
 
-def _clear(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    kind = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), _BYTE, _WORD, _BIT])
-    start = builder.inttoptr(args[0], _BYTE.as_pointer())
-    builder.call(_declared(builder, "llvm.memset.p0.i64", kind), [start, _BYTE(0), args[1], _BIT(0)])
-    return context.get_dummy_value()
-
-
 call_expression = _instruction(types.float64, [types.int64] * 3, _call(_EXPRESSION))
 call_statements = _instruction(types.int64, [types.int64] * 3, _call(_STATEMENTS))
 reallocate = _instruction(types.int64, [types.int64] * 3, _reallocate)
 load_float = _instruction(types.float64, [types.int64], _load)
 store_float = _instruction(types.void, [types.int64, types.float64], _store)
 rarely = _instruction(types.boolean, [types.boolean], _rarely)
-clear = _instruction(types.void, [types.int64, types.int64], _clear)
 
 
 def rows_of(owner: np.dtype[Any], table: str, dtype: np.dtype[Any], is_fixed: bool) -> Any:

@@ -62,8 +62,3 @@ def store_float(address: int, value: float) -> None:
 def rarely(condition: bool) -> bool:
     """The condition itself."""
     return condition
-
-
-def clear(address: int, n_bytes: int) -> None:
-    """Set memory to zero."""
-    ctypes.memset(int(address), 0, int(n_bytes))

@@ -134,7 +134,7 @@ RUN = record(
     # counters and clocks
     now=F8, order=I8, has_open_top=I8, is_settling=I8, is_warm=I8, events=I8, arrivals=I8, ended=I8,
     live=I8, admission=I8,
-    spins=I8, progress_at=F8, n_replacements=I8, asking=I8, failed_at=F8, live_area=F8, live_since=F8,
+    progress_events=I8, progress_at=F8, n_replacements=I8, asking=I8, failed_at=F8, live_area=F8, live_since=F8,
     window=I8, window_start_area=F8, window_end=F8,
     # lists
     ready_head=I8, ready_tail=I8, free_session=I8, n_sessions=I8, free_allocation=I8, n_allocations=I8,

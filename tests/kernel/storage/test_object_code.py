@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -35,18 +36,19 @@ print(ctypes.CFUNCTYPE(ctypes.c_int64)(engine.get_function_address("answer"))())
 MADE, LOADED = "made\n42\n", "42\n"
 
 
-def start(home: Path, *arguments: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT)}
+def start(home: Path, *arguments: str, sources: Path = ROOT) -> subprocess.Popen[str]:
+    environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(sources)}
     environment.pop("XDG_CACHE_HOME", None)
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *arguments], env=environment, text=True,
+        [sys.executable, "-c", PROGRAM, *arguments], env=environment, cwd=sources, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 
 
-def run(home: Path, *arguments: str, n_processes: int = 1) -> list[str]:
+def run(home: Path, *arguments: str, n_processes: int = 1, sources: Path = ROOT) -> list[str]:
     """What each process says, all of them started at once; none has anything to say on stderr."""
-    ends = [process.communicate(timeout=60) for process in [start(home, *arguments) for _ in range(n_processes)]]
+    processes = [start(home, *arguments, sources=sources) for _ in range(n_processes)]
+    ends = [process.communicate(timeout=60) for process in processes]
     assert [err for _, err in ends] == [""] * n_processes
     return [out for out, _ in ends]
 
@@ -121,3 +123,13 @@ def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_full_disk(tmp_path: Path) -> None:
     assert run(tmp_path, "100") == [MADE]
     assert kept(tmp_path) == []
+
+
+def test_an_edited_kernel_is_another(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "serq_lab", tmp_path / "serq_lab", ignore=shutil.ignore_patterns("__pycache__"))
+    assert run(tmp_path, sources=tmp_path) == [MADE]
+    for edited in ("pools.py", "storage/memory.py"):
+        path = tmp_path / "serq_lab" / "kernel" / edited
+        path.write_text(path.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
+        assert run(tmp_path, sources=tmp_path) == [MADE]
+    assert run(tmp_path, sources=tmp_path) == [LOADED]
