@@ -113,7 +113,7 @@ def handle(run: Row, kind: int, subject: int, order: int) -> None:
 
 @kernel
 def begin(run: Row) -> None:
-    """Before the first event: the warm-up is scheduled, the arrivals start, the first instant settles."""
+    """Before the first event: the warm-up is scheduled, the arrivals start."""
     if run.warmup > 0.0:
         schedule(run, run.warmup, EventKind.WARMUP, 0)
     else:
@@ -126,7 +126,6 @@ def begin(run: Row) -> None:
         schedule_arrival(run)
     for _ in range(run.population):
         create_session(run)
-    settle(run)
 
 
 @kernel
@@ -135,32 +134,45 @@ def is_drained(run: Row) -> bool:
     return rarely(run.limit > 0) and run.arrivals == run.limit and run.live == 0
 
 
+@inlined
+def is_over(run: Row) -> bool:
+    """Whether the run has failed, has drained, or has no event left up to the horizon."""
+    if rarely(board_at(run, 0).failure != 0) or is_drained(run):
+        return True
+    events = heap_at(run, EVENTS)
+    return rarely(events.n == 0) or rarely(not item_at(events, 0).time <= run.horizon)
+
+
+@inlined
+def handle_next(run: Row) -> None:
+    """Let time pass to the next event and carry it out."""
+    event = item_at(heap_at(run, EVENTS), 0)
+    time, order, tag = event.time, event.order, event.tag
+    if time > run.now:
+        run.now = time
+        board_at(run, 0).now = time
+    if time >= run.progress_at:
+        run.progress_at = time + run.horizon * LEAST_PROGRESS
+        run.progress_events = run.events
+    if rarely(run.events - run.progress_events > MOST_AT_AN_INSTANT):
+        stop_going_nowhere(run)
+    run.events += 1
+    run.has_open_top = 1
+    handle(run, tag % TAG_KINDS, tag // TAG_KINDS, order)
+    close_top(run)
+
+
 @kernel
 def run_events(run: Row, n: int) -> bool:
     """Handle up to n events; true when the run is over."""
-    board = board_at(run, 0)
     for _ in range(n):
-        if rarely(board.failure != 0) or is_drained(run):
+        if rarely(run.has_begun == 0):
+            run.has_begun = 1
+            begin(run)
+        elif is_over(run):
             return True
-        events = heap_at(run, EVENTS)
-        if rarely(events.n == 0):
-            return True
-        event = item_at(events, 0)
-        time, order, tag = event.time, event.order, event.tag
-        if rarely(not time <= run.horizon):
-            return True
-        if time > run.now:
-            run.now = time
-            board.now = time
-        if time >= run.progress_at:
-            run.progress_at = time + run.horizon * LEAST_PROGRESS
-            run.progress_events = run.events
-        if rarely(run.events - run.progress_events > MOST_AT_AN_INSTANT):
-            stop_going_nowhere(run)
-        run.events += 1
-        run.has_open_top = 1
-        handle(run, tag % TAG_KINDS, tag // TAG_KINDS, order)
-        close_top(run)
+        else:
+            handle_next(run)
         settle(run)
     return False
 
@@ -187,12 +199,10 @@ def finish(run: Row) -> None:
 def run_slice(runs: Row, n: int) -> bool:
     """Entry from Python: `runs` is an array of one RUN record. Handles n events; true when the run is over."""
     run = runs[0]
-    if run.order == 0 and run.events == 0 and run.arrivals == 0:
-        begin(run)
-    is_over = run_events(run, n)
-    if is_over:
+    if run_events(run, n):
         finish(run)
-    return is_over
+        return True
+    return False
 
 
 FIRST_SLICE, EVENTS_A_SLICE = 64, 1 << 16  # events; at most

@@ -86,7 +86,8 @@ class Invariants:
         self.stages, self.stages_shown = simulation.stages, simulation.stages_shown
         n = int(run["n_sessions"])
         self.sessions = rows_at(run["sessions"], n, SESSION)
-        self.vectors = rows_at(run["vectors"], n * int(run["vector_bytes"]) // 8, np.dtype(np.float64)).reshape(n, -1)
+        length = int(run["vector_bytes"]) // 8
+        self.vectors = rows_at(run["vectors"], n * length, np.dtype(np.float64)).reshape(n, length)
         self.owns = rows_at(run["owns"], n * len(self.pools) if run["has_caches"] else 0, OWN)
         self.allocations = rows_at(run["allocations"], int(run["n_allocations"]), ALLOCATION)
         self.entries = rows_at(run["entries"], int(run["n_entries"]), ENTRY)

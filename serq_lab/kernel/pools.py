@@ -188,7 +188,7 @@ def fits(run: Row, head: int, s: int) -> bool:
     return is_fit
 
 
-@inlined
+@kernel
 def admit(run: Row, s: int, head: int) -> None:
     """Admit a session: its prefix is consumed, room is made, the units are allocated."""
     session, op = session_at(run, s), op_at(run, allocation_at(run, head).op)
@@ -223,7 +223,7 @@ def admit(run: Row, s: int, head: int) -> None:
     session.pending = -1
 
 
-@inlined
+@kernel
 def serve_pool(run: Row, p: int) -> None:
     """Retry a pool's growers, then admit from its queue."""
     pool = pool_at(run, p)

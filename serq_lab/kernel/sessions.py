@@ -33,8 +33,19 @@ MOST_CHOICES = 1_000_000
 
 @kernel
 def run_init(run: Row, s: int) -> None:
-    """Carry out a new session's `init` block, at the end of which it is ready."""
-    run_session(run, s)
+    """Carry out a new session's `init` block, which only sets and observes."""
+    board = board_at(run, 0)
+    run.asking = s
+    board.entry = run.init
+    while True:
+        o = call_statements(run.go, vector_of(run, s), run.board)
+        if rarely(board.failure != 0):
+            return
+        op = op_at(run, o)
+        if op.kind == OpKind.READY:
+            return
+        refresh(run, op.first_refreshed, op.n_refreshed)
+        board.entry = op.entry
 
 
 @kernel
@@ -61,11 +72,9 @@ def create_session(run: Row) -> None:
     run.arrivals += 1
     set_live(run, run.live + 1)
     if rarely(run.has_init != 0):
-        session.entry = run.init
         run_init(run, s)
-    else:
-        session.entry = run.start
-        make_ready(run, s)
+    session_at(run, s).entry = run.start
+    make_ready(run, s)
 
 
 @kernel
@@ -151,10 +160,6 @@ def carry_out(run: Row, s: int, o: int) -> bool:
         release(run, s, board.member)
     elif kind == OpKind.REFRESH:
         refresh(run, op.first_refreshed, op.n_refreshed)
-    elif kind == OpKind.READY:
-        session_at(run, s).entry = run.start
-        make_ready(run, s)
-        return False
     return True
 
 

@@ -21,7 +21,7 @@ gauge free_desks = OBSERVED;
 run { horizon HORIZON; warmup 100; }
 """
 MOST_BYTES_A_SAMPLE = 32
-SHORT, LONG = 100_000, 600_000
+SHORT, LONG = 100_000, 400_000
 
 MEASURE = f"""{PEAK}
 import serq_lab

@@ -57,7 +57,7 @@ def same(tree: m.Expression, values: list[float], seed: int = 1, stream: int = s
 values = st.lists(numbers, min_size=10, max_size=40)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(expressions, values, st.integers(0, 2**64 - 1), st.integers(0, 3))
 def test_any_expression(tree: m.Expression, values: list[float], seed: int, stream: int) -> None:
     same(tree, values, seed, stream)

@@ -132,7 +132,7 @@ RUN = record(
     n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8, go=I8,
     has_caches=I8, has_keyed_entries=I8, has_init=I8,
     # counters and clocks
-    now=F8, order=I8, has_open_top=I8, is_settling=I8, is_warm=I8, events=I8, arrivals=I8, ended=I8,
+    now=F8, order=I8, has_begun=I8, has_open_top=I8, is_settling=I8, is_warm=I8, events=I8, arrivals=I8, ended=I8,
     live=I8, admission=I8,
     progress_events=I8, progress_at=F8, n_replacements=I8, asking=I8, failed_at=F8, live_area=F8, live_since=F8,
     window=I8, window_start_area=F8, window_end=F8,
