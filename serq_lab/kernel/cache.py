@@ -150,6 +150,21 @@ def comes_before(a: float, b: float) -> int:
 
 
 @kernel
+def takes_lead(run: Row, n: int, is_first: bool) -> bool:
+    """Whether a candidate's n keys, in scratch n to 2n - 1, precede the least so far, in 0 to n - 1; then they replace
+    them."""
+    order = 1 if is_first else 0
+    k = 0
+    while order == 0 and k < n:
+        order = comes_before(scratch_at(run, n + k).value, scratch_at(run, k).value)
+        k += 1
+    if order == 1:
+        for k in range(n):
+            scratch_at(run, k).value = scratch_at(run, n + k).value
+    return order == 1
+
+
+@kernel
 def show_entry(run: Row, e: int, size: float) -> int:
     """Put what an eviction key or spill clause may read on the board; gives the address of the owner's vector."""
     entry, board = entry_at(run, e), board_at(run, 0)
@@ -172,21 +187,14 @@ def choose_victim(run: Row, p: int) -> int:
     n = pool.n_evict_keys
     if e < 0 or n == 0:
         return e
-    victim, best = -1, 0  # the keys of the best so far are in scratch 0 .. n-1, the candidate's behind them
+    victim = -1
     while e >= 0:
         vector = show_entry(run, e, entry_at(run, e).units)
         run.asking = entry_at(run, e).owner
         for k in range(n):
             scratch_at(run, n + k).value = evaluate_on(run, pool.first_evict_key + k, vector)
-        best = 1 if victim < 0 else 0
-        k = 0
-        while victim >= 0 and best == 0 and k < n:
-            best = comes_before(scratch_at(run, n + k).value, scratch_at(run, k).value)
-            k += 1
-        if best == 1:
+        if takes_lead(run, n, victim < 0):
             victim = e
-            for k in range(n):
-                scratch_at(run, k).value = scratch_at(run, n + k).value
         e = entry_at(run, e).next
     return victim
 

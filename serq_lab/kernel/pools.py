@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from serq_lab.kernel.cache import TOLERANCE, comes_before, consume, make_room, put_entry, round_down, round_up
+from serq_lab.kernel.cache import TOLERANCE, consume, make_room, put_entry, round_down, round_up, takes_lead
 from serq_lab.kernel.evaluation import evaluate, quantity, resolve, set_slot
 from serq_lab.kernel.statistics import change_queued, set_used
 from serq_lab.kernel.storage.lists import append_session, make_ready, unlink_session
@@ -153,22 +153,14 @@ def queue_head(run: Row, p: int) -> int:
 @kernel
 def least_keyed(run: Row, s: int, first_key: int, n: int) -> int:
     """Of a session and those linked behind it the one with the least keys; of equals the first."""
-    from_keys = 0
-    head = s
+    least, head = s, s
     while s >= 0:
         for k in range(n):
             scratch_at(run, n + k).value = evaluate(run, first_key + k, s)
-        order = 1 if s == head else 0
-        k = 0
-        while order == 0 and k < n:
-            order = comes_before(scratch_at(run, n + k).value, scratch_at(run, k).value)
-            k += 1
-        if order == 1:
-            from_keys = s
-            for k in range(n):
-                scratch_at(run, k).value = scratch_at(run, n + k).value
+        if takes_lead(run, n, s == head):
+            least = s
         s = session_at(run, s).next
-    return from_keys
+    return least
 
 
 @inlined

@@ -1,9 +1,12 @@
-"""Speed of the chapters' programs, ours beside the reference: ``pytest tests/bench/bench_programs.py``.
+"""Speed of the chapters' programs, ours beside the reference, and of the command, as whole processes.
 
 Not in the default run: the file is not called ``test_``.
 """
 
 from __future__ import annotations
+
+import subprocess
+import sys
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -31,3 +34,26 @@ def test_compile(benchmark: BenchmarkFixture, name: str) -> None:
         lambda: serq_lab.compile(f"{text}\n// {next(counter)}\n").lowered(), rounds=15, warmup_rounds=1
     )
     assert benchmark.stats.stats.min < 0.05  # the least: what else the machine does is not ours
+
+
+MEMORY = str(PROGRAMS / "02-memory.sq")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "limit"),
+    [
+        (["-m", "serq_lab.cli", "run", MEMORY], 1.2),
+        (["-m", "serq_lab.cli", "check", MEMORY], 0.4),
+        (["-c", "import serq_lab"], 0.3),
+    ],
+    ids=["serq run", "serq check", "import"],
+)
+def test_start_up(benchmark: BenchmarkFixture, arguments: list[str], limit: float) -> None:
+    """Whole processes, the engine compiled before."""
+    benchmark.group = "start-up"
+
+    def start() -> None:
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+    benchmark.pedantic(start, rounds=9, warmup_rounds=1)
+    assert benchmark.stats.stats.min < limit

@@ -25,7 +25,8 @@ def simulation_of(text: str, n_events: int) -> Simulation:
     """A run of a program, stopped after a number of events."""
     load_entry(run_slice, RUN)
     simulation = Simulation(tables_of(text))
-    run_slice(simulation.runs, n_events)
+    while simulation.runs["events"][0] < n_events:
+        run_slice(simulation.runs, 1)
     return simulation
 
 

@@ -26,6 +26,7 @@ from numba import from_dtype, types
 from serq_lab.kernel.storage.memory import KERNEL_FUNCTIONS, KernelFunction
 
 _TYPES = {"int": types.int64, "float": types.float64, "bool": types.boolean, "None": types.void}
+SETTINGS: Any = numba.config  # what it holds is made when it is imported
 _lock = threading.Lock()
 
 
@@ -74,14 +75,14 @@ def cache_folder() -> Path | None:
 
 def _use_cache(entry: Any, folder: Path) -> bool:
     """Let numba keep the entry's code in a folder."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
+    before = SETTINGS.CACHE_DIR
+    SETTINGS.CACHE_DIR = str(folder)
     try:
         entry.enable_caching()
     except RuntimeError:  # numba found the folder not fit after all
         return False
     finally:
-        numba.config.CACHE_DIR = before
+        SETTINGS.CACHE_DIR = before
     return True
 
 
@@ -118,12 +119,12 @@ def _callees_first() -> Iterator[KernelFunction]:
 
 @contextmanager
 def _little_optimisation() -> Iterator[None]:
-    level = numba.config.OPT
-    numba.config.OPT = type(level)(1)
+    level = SETTINGS.OPT
+    SETTINGS.OPT = type(level)(1)
     try:
         yield
     finally:
-        numba.config.OPT = level
+        SETTINGS.OPT = level
 
 
 def _prepare(run: np.dtype[Any]) -> None:
