@@ -84,15 +84,9 @@ def join_pool(run: Row, s: int, o: int) -> int:
             allocation_at(run, last).next_claim = a
         last = a
         read_claim(run, a, s)
-        needs, pool = allocation_at(run, a).needs, pool_at(run, p)
-        if needs > pool.cap:
-            pool.rejected += 1
-            if not needs >= pool.rejected_least:
-                pool.rejected_least = needs
-            if not needs <= pool.rejected_most:
-                pool.rejected_most = needs
-            free_hold(run, head)
-            return REJECTED
+    if is_turned_away(run, head):
+        free_hold(run, head)
+        return REJECTED
     session = session_at(run, s)
     session.pending = head
     session.queue_pool = allocation_at(run, head).pool
@@ -104,6 +98,24 @@ def join_pool(run: Row, s: int, o: int) -> int:
         return ADMITTED
     enqueue(run, s, session.queue_pool)
     return QUEUED
+
+
+@inlined
+def is_turned_away(run: Row, head: int) -> bool:
+    """Whether a hold asks more of a pool than all that it has; the first such pool counts the rejection."""
+    a = head
+    while a >= 0:
+        allocation = allocation_at(run, a)
+        needs, pool = allocation.needs, pool_at(run, allocation.pool)
+        if needs > pool.cap:
+            pool.rejected += 1
+            if not needs >= pool.rejected_least:
+                pool.rejected_least = needs
+            if not needs <= pool.rejected_most:
+                pool.rejected_most = needs
+            return True
+        a = allocation.next_claim
+    return False
 
 
 @inlined

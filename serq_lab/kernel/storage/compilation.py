@@ -28,6 +28,7 @@ from serq_lab.kernel.storage.memory import KERNEL_FUNCTIONS, KernelFunction
 _TYPES = {"int": types.int64, "float": types.float64, "bool": types.boolean, "None": types.void}
 SETTINGS: Any = numba.config  # what it holds is made when it is imported
 _lock = threading.Lock()
+config: Any = numba.config  # its settings have no types
 
 
 def load_entry(entry: Any, run: np.dtype[Any]) -> None:
