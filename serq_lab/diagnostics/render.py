@@ -111,7 +111,7 @@ def _underlined(source: SourceText, number: int, marks: list[_Mark], encoding: s
     text = lead + "".join(cells) + (_CUT if begin + _WIDEST < len(line) else "")
     rows = []
     for mark in marks:
-        start = mark.span.column - 1 - begin
+        start = min(mark.span.column - 1, len(line)) - begin  # between \r and \n is the end of the line
         if not 0 <= start <= len(window):
             rows.append(f"(column {mark.span.column}) {mark.text}".rstrip())
             continue

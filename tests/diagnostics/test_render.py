@@ -129,6 +129,12 @@ def test_a_long_line_is_cut_to_a_window_round_the_caret(before: int, after: int,
     assert len(caret) <= len(text)
 
 
+def test_between_the_two_characters_of_a_line_end_is_the_end_of_the_line() -> None:
+    source = SourceText("let a\r\n")
+    shown = render([Diagnostic("x", "wrong", Span(source, 6, 6))])
+    assert shown.split("\n")[-1] == "  |      ^"
+
+
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=40), st.data())
 def test_any_place_of_any_text_can_be_shown(text: str, data: st.DataObject) -> None:
     source = SourceText(text)

@@ -9,7 +9,6 @@ Used by `event_loop.py`.
 from __future__ import annotations
 
 import hashlib
-import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -28,7 +27,6 @@ from serq_lab.kernel.storage.memory import KERNEL_FUNCTIONS, KernelFunction
 _TYPES = {"int": types.int64, "float": types.float64, "bool": types.boolean, "None": types.void}
 SETTINGS: Any = numba.config  # what it holds is made when it is imported
 _lock = threading.Lock()
-config: Any = numba.config  # its settings have no types
 
 
 def load_entry(entry: Any, run: np.dtype[Any]) -> None:
@@ -43,23 +41,40 @@ def load_entry(entry: Any, run: np.dtype[Any]) -> None:
         signature = types.boolean(types.Array(from_dtype(run), 1, "C"), types.int64)
         folder = cache_folder()
         is_kept = folder is not None and _use_cache(entry, folder)
-        if is_kept and folder is not None and list(folder.rglob("*.nbc")):
+        if is_kept and folder is not None and _is_complete(folder):
             try:
                 entry.compile(signature)
                 return
             except Exception:  # a damaged file can raise anything
-                shutil.rmtree(folder, ignore_errors=True)
+                _empty(folder)
         where = "" if is_kept else " (no folder for a cache can be written, so it is not kept)"
         print(f"serq-lab: compiling the engine, once for this machine{where} ...", file=sys.stderr, flush=True)
         _prepare(run)
-        entry.compile(signature)
+        try:
+            entry.compile(signature)
+        except OSError:  # a full disk: compiled, but not kept
+            if not entry.signatures:
+                raise
+
+
+def _is_complete(folder: Path) -> bool:
+    """Whether both files of numba's are there; if only one is, it goes."""
+    if list(folder.rglob("*.nbi")) and list(folder.rglob("*.nbc")):
+        return True
+    _empty(folder)
+    return False
+
+
+def _empty(folder: Path) -> None:
+    for file in folder.rglob("*.nb?"):
+        file.unlink(missing_ok=True)
 
 
 def cache_folder() -> Path | None:
     """Where the compiled kernel lies: a folder for these sources, these versions and this processor."""
     from platformdirs import user_cache_path
 
-    key = hashlib.sha256()
+    key = hashlib.sha256(__file__.encode())  # numba's index knows the files by their paths
     for file in sorted(Path(__file__).parent.parent.rglob("*.py")):
         key.update(file.read_bytes())
     for part in (sys.version, numba.__version__, llvmlite.__version__, np.__version__, llvm.get_host_cpu_name(),
