@@ -13,7 +13,7 @@ records     `kernel.records.Records`            `kernel.event_loop.simulate`
 report      `report.report.Report`              `Report`
 ==========  ==================================  ==============================================
 
-The files behind the engine are imported when the first run needs them: numba takes half a second, and
+The files behind the engine are imported when the first run needs them: numpy and LLVM take a while, and
 checking or formatting a program needs none of it.
 """
 

@@ -10,8 +10,6 @@ import math
 from collections.abc import Callable
 from time import perf_counter
 
-import numpy as np
-
 from serq_lab.kernel.evaluation import NO_SESSION, evaluate, fail
 from serq_lab.kernel.invariants import Invariants
 from serq_lab.kernel.pools import serve_pools
@@ -20,13 +18,12 @@ from serq_lab.kernel.sessions import create_session, run_session
 from serq_lab.kernel.stages import end_job, end_shared_job, rate_stage
 from serq_lab.kernel.statistics import record_gauges, restart_averages, touch_all
 from serq_lab.kernel.storage.access import rarely
-from serq_lab.kernel.storage.compilation import load_entry
+from serq_lab.kernel.storage.entry import entry
 from serq_lab.kernel.storage.event_heap import EVENTS, close_top, schedule
 from serq_lab.kernel.storage.lists import take_ready
-from serq_lab.kernel.storage.memory import JIT, Row, entry, inlined, kernel
+from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.setup import RunTables, Simulation
 from serq_lab.kernel.storage.state import (
-    RUN,
     TAG_KINDS,
     EventKind,
     board_at,
@@ -196,9 +193,8 @@ def finish(run: Row) -> None:
 
 
 @entry
-def run_slice(runs: Row, n: int) -> bool:
-    """Entry from Python: `runs` is an array of one RUN record. Handles n events; true when the run is over."""
-    run = runs[0]
+def run_slice(run: Row, n: int) -> bool:
+    """Handle n events; true when the run is over. Python gives it an array of one RUN record."""
     if run_events(run, n):
         finish(run)
         return True
@@ -230,15 +226,12 @@ def simulate(tables: RunTables, *, on_slice: Callable[[float], None] | None = No
     InvariantError
         A check found the engine in the wrong.
     """
-    if JIT:
-        load_entry(run_slice, RUN)
     simulation = Simulation(tables)
-    runs = simulation.runs if JIT else simulation.runs.view(np.recarray)
     invariants = Invariants(simulation) if check else None
     is_over, n = False, FIRST_SLICE
     while not is_over:
         started = perf_counter()
-        is_over = run_slice(runs, n if invariants is None else 1)
+        is_over = run_slice(simulation.runs, n if invariants is None else 1)
         n = next_slice(n, perf_counter() - started)
         if invariants is not None:
             invariants.check()

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import serq_lab
 from serq_lab.kernel.event_loop import run_slice
-from serq_lab.kernel.storage.compilation import load_entry
 from serq_lab.kernel.storage.setup import RunTables, Simulation
-from serq_lab.kernel.storage.state import RUN
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,7 +21,6 @@ def tables_of(text: str) -> RunTables:
 
 def simulation_of(text: str, n_events: int) -> Simulation:
     """A run of a program, stopped after a number of events."""
-    load_entry(run_slice, RUN)
     simulation = Simulation(tables_of(text))
     while simulation.runs["events"][0] < n_events:
         run_slice(simulation.runs, 1)

@@ -6,31 +6,48 @@ the middle of an event. (Passing bundles of arrays instead costs seven words an 
 be replaced from inside.) A row is a record too: ``session_at(run, s).entry``. It must be fetched again after anything
 that may grow its table.
 
-With ``SERQ_LAB_JIT=0`` in the environment the same functions run as plain Python on the same memory: for debugging and
+What stands here is plain Python, as in all kernel files; `compilation.py` puts the instructions of `native.py` in its
+place. With ``SERQ_LAB_JIT=0`` in the environment the Python runs itself, on the same memory: for debugging and
 coverage. `tables.py` and `state.py` say what the tables are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from serq_lab.kernel.storage.memory import JIT, Row, inlined
+from serq_lab.kernel.storage import plain
+from serq_lab.kernel.storage.memory import Row, inlined
+from serq_lab.kernel.storage.plain import (
+    call_expression,
+    call_statements,
+    load_float,
+    rarely,
+    reallocate,
+    store_float,
+)
+
+__all__ = [
+    "ROW_ACCESSES", "RowAccess", "call_expression", "call_statements", "growth_of", "load_float", "rarely",
+    "reallocate", "rows_of", "store_float",
+]  # fmt: skip
 
 LEAST_ROOM = 256  # rows of a table that has grown once
 
-_ways = import_module("serq_lab.kernel.storage." + ("native" if JIT else "plain"))
 
-call_expression: Callable[[int, int, int], float] = _ways.call_expression
-call_statements: Callable[[int, int, int], int] = _ways.call_statements
-reallocate: Callable[[int, int, int], int] = _ways.reallocate
-load_float: Callable[[int], float] = _ways.load_float
-store_float: Callable[[int, float], None] = _ways.store_float
-rarely: Callable[[bool], bool] = _ways.rarely
-"""The condition itself; native code keeps the way short on which it does not hold."""
+class RowAccess(NamedTuple):
+    """A function that `rows_of` made, and what it was made of."""
+
+    function: Callable[[Row, int], Row]
+    owner: np.dtype[Any]
+    table: str
+    dtype: np.dtype[Any]
+    is_fixed: bool
+
+
+ROW_ACCESSES: list[RowAccess] = []
 
 
 def rows_of(
@@ -48,7 +65,8 @@ def rows_of(
     is_fixed : bool
         The table never grows, so its address can be kept in a register.
     """
-    at: Callable[[Row, int], Row] = _ways.rows_of(owner, table, dtype, is_fixed)
+    at: Callable[[Row, int], Row] = plain.rows_of(table, dtype)
+    ROW_ACCESSES.append(RowAccess(at, owner, table, dtype, is_fixed))
     return at
 
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 JIT = os.environ.get("SERQ_LAB_JIT", "1") != "0"
 
@@ -62,35 +61,22 @@ class RawBlock:
 class KernelFunction(NamedTuple):
     """A function of the kernel; `records` are the dtypes of its `Row` arguments that are not the RUN record."""
 
-    dispatcher: Any
-    records: dict[str, np.dtype[Any]] | None
+    function: Callable[..., Any]
+    records: dict[str, np.dtype[Any]]
+    is_inlined: bool
 
 
 KERNEL_FUNCTIONS: list[KernelFunction] = []
-
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""All of them: what `compilation.py` makes native code of."""
 
 
-def kernel(function: Callable[..., Any], records: dict[str, np.dtype[Any]] | None = None) -> Callable[..., Any]:
-    """Mark a function as kernel code: native unless ``SERQ_LAB_JIT=0``, its types those of its annotations."""
-    return _registered(function, records, _INNER)
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function as kernel code; its types are those of its annotations. It stays plain Python itself."""
+    KERNEL_FUNCTIONS.append(KernelFunction(function, {}, is_inlined=False))
+    return function
 
 
 def inlined(function: Callable[..., Any], records: dict[str, np.dtype[Any]] | None = None) -> Callable[..., Any]:
     """As `kernel`, and put into its callers: for what is small, or is called in one place on the way of an event."""
-    return _registered(function, records, {**_INNER, "forceinline": True})
-
-
-def entry(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a function as one that Python calls."""
-    jitted: Callable[..., Any] = njit(**_OPTIONS)(function) if JIT else function
-    return jitted
-
-
-def _registered(function: Callable[..., Any], records: Any, options: dict[str, Any]) -> Callable[..., Any]:
-    if not JIT:
-        return function
-    jitted: Callable[..., Any] = njit(**options)(function)
-    KERNEL_FUNCTIONS.append(KernelFunction(jitted, records))
-    return jitted
+    KERNEL_FUNCTIONS.append(KernelFunction(function, records or {}, is_inlined=True))
+    return function

@@ -1,6 +1,6 @@
 """Reaching memory from native code: what numba has no words for, as LLVM instructions.
 
-Addresses are int64. `plain.py` has the same in Python; `access.py` chooses.
+Addresses are int64. `plain.py` has the same in Python, and `compilation.py` puts one in the place of the other.
 """
 
 from __future__ import annotations
@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import from_dtype, types
 from numba.extending import intrinsic
+
+from serq_lab.kernel.storage import plain
+from serq_lab.kernel.storage.access import ROW_ACCESSES, RowAccess
 
 _BIT, _BYTE, _WORD, _REAL = ir.IntType(1), ir.IntType(8), ir.IntType(64), ir.DoubleType()
 _REALS = _REAL.as_pointer()
@@ -70,26 +72,32 @@ def _rarely(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.call(_declared(builder, "llvm.expect.i1", kind), [args[0], _BIT(0)])
 
 
-call_expression = _instruction(types.float64, [types.int64] * 3, _call(_EXPRESSION))
-call_statements = _instruction(types.int64, [types.int64] * 3, _call(_STATEMENTS))
-reallocate = _instruction(types.int64, [types.int64] * 3, _reallocate)
-load_float = _instruction(types.float64, [types.int64], _load)
-store_float = _instruction(types.void, [types.int64, types.float64], _store)
-rarely = _instruction(types.boolean, [types.boolean], _rarely)
+def native_forms() -> dict[Callable[..., Any], Any]:
+    """What stands in native code for each function of `plain.py` and `access.rows_of` that the kernel calls."""
+    address, addresses = types.int64, [types.int64] * 3
+    forms: dict[Callable[..., Any], Any] = {
+        plain.call_expression: _instruction(types.float64, addresses, _call(_EXPRESSION)),
+        plain.call_statements: _instruction(types.int64, addresses, _call(_STATEMENTS)),
+        plain.reallocate: _instruction(types.int64, addresses, _reallocate),
+        plain.load_float: _instruction(types.float64, [address], _load),
+        plain.store_float: _instruction(types.void, [address, types.float64], _store),
+        plain.rarely: _instruction(types.boolean, [types.boolean], _rarely),
+    }
+    return forms | {access.function: _row(access) for access in ROW_ACCESSES}
 
 
-def rows_of(owner: np.dtype[Any], table: str, dtype: np.dtype[Any], is_fixed: bool) -> Any:
-    """As `access.rows_of`: a row is a bare pointer."""
-    assert owner.fields is not None
-    offset = owner.fields[table][1]
-    owner_type, record, size = from_dtype(owner), from_dtype(dtype), dtype.itemsize
+def _row(access: RowAccess) -> Any:
+    """A row as a bare pointer."""
+    assert access.owner.fields is not None
+    offset = access.owner.fields[access.table][1]
+    record, size = from_dtype(access.dtype), access.dtype.itemsize
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         base = builder.bitcast(args[0], _BYTE.as_pointer())
         start = builder.load(builder.bitcast(builder.gep(base, [_WORD(offset)]), _WORD.as_pointer()))
-        if is_fixed:
+        if access.is_fixed:
             start.set_metadata("invariant.load", builder.module.add_metadata([]))
         address = builder.add(start, builder.mul(args[1], _WORD(size)))
         return builder.inttoptr(address, context.get_value_type(record))
 
-    return _instruction(record, [owner_type, types.int64], generate)
+    return _instruction(record, [from_dtype(access.owner), types.int64], generate)

@@ -1,7 +1,7 @@
 """Native code from a file of the user's cache, or else made, and kept there for the next process.
 
 Loading object code takes a few milliseconds. What made it may take longer: numba half a second to import and set
-up, and twenty to compile the kernel. Used by `streams.py`.
+up, and twenty to compile the kernel. Used by `streams.py` and `entry.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reaching memory from plain Python: slow, and every row number is checked.
 
-Used instead of `native.py` when ``SERQ_LAB_JIT=0``; `access.py` chooses.
+`access.py` gives it to the kernel's files; `native.py` has the same for native code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def view(address: int, dtype: np.dtype[Any]) -> Any:
     return np.ndarray((), np.dtype((np.record, dtype)), buffer)[()]
 
 
-def rows_of(owner: np.dtype[Any], table: str, dtype: np.dtype[Any], is_fixed: bool) -> Any:
+def rows_of(table: str, dtype: np.dtype[Any]) -> Any:
     """As `access.rows_of`: a row is a record on the same memory."""
 
     def at(record: Any, i: int) -> Any:

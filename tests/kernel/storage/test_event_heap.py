@@ -7,7 +7,6 @@ import bisect
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
 
 from serq_lab.kernel.storage.event_heap import close_top, push, remove_at, remove_first, schedule
 from serq_lab.kernel.storage.memory import REALLOCATE_ADDRESS, free
@@ -17,10 +16,9 @@ from serq_lab.kernel.storage.state import HEAP, HEAP_ITEM, RUN, TAG_KINDS, Event
 PUSH, REMOVE_FIRST, REMOVE_AT, HANDLE, SCHEDULE, CLOSE = range(6)
 
 
-@njit
-def carry_out(runs, kinds, times, places, removed):  # type: ignore[no-untyped-def]  # numba has its own types
+def carry_out(runs, kinds, times, places, removed):  # type: ignore[no-untyped-def]
     """Operations on heap 0; of those that remove, the order of what went."""
-    run = runs[0]
+    run = runs.view(np.recarray)[0]
     for k in range(len(kinds)):
         heap, kind = heap_at(run, 0), kinds[k]
         removed[k] = -1
