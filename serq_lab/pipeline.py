@@ -8,7 +8,7 @@ tree        `syntax.nodes.Program`              `syntax.parser.parse`
 model       `semantics.model.Model`             `semantics.checker.check`
 lowered     `lowering.lower.LoweredProgram`     `lowering.lower.lower`
 constants   `semantics.model.Constants`         `semantics.constants.evaluate`
-tables      `kernel.tables.RunTables`           `LoweredProgram.setup`
+tables      `kernel.storage.setup.RunTables`    `LoweredProgram.setup`
 records     `kernel.records.Records`            `kernel.event_loop.simulate`
 report      `report.report.Report`              `Report`
 ==========  ==================================  ==============================================

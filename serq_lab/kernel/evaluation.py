@@ -7,7 +7,7 @@ this folder.
 from __future__ import annotations
 
 from serq_lab.kernel.records import FailureKind
-from serq_lab.kernel.storage.access import call_expression, load_float, rarely, store_float
+from serq_lab.kernel.storage.access import call_expression, rarely, store_float
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
     board_at,
@@ -22,7 +22,6 @@ from serq_lab.kernel.storage.tables import StageKind
 
 NO_SESSION = -1
 WORK = 0
-GUARD, INDEX = FailureKind.GUARD, FailureKind.INDEX
 
 
 @inlined
@@ -42,13 +41,8 @@ def vector_of(run: Row, s: int) -> int:
 
 
 @inlined
-def get_slot(run: Row, s: int, slot: int) -> float:
-    return load_float(run.vectors + s * run.vector_bytes + 8 * slot)
-
-
-@inlined
 def set_slot(run: Row, s: int, slot: int, value: float) -> None:
-    store_float(run.vectors + s * run.vector_bytes + 8 * slot, value)
+    store_float(vector_of(run, s) + 8 * slot, value)
 
 
 @kernel
@@ -113,5 +107,5 @@ def resolve(run: Row, t: int, s: int) -> int:
     value = evaluate(run, target.index, s)
     if value > -1.0 and value < target.n_members:
         return target.first + int(value)
-    fail(run, INDEX, target.span, value)
+    fail(run, FailureKind.INDEX, target.span, value)
     return target.first

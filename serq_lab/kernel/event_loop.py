@@ -103,7 +103,6 @@ def handle(run: Row, kind: int, subject: int, order: int) -> None:
         if stage_at(run, subject).pending_event == order:
             end_shared_job(run, subject)
     elif kind == EventKind.WARMUP:
-        run.is_warm = 1
         board_at(run, 0).is_warm = 1
         restart_averages(run)
 
@@ -114,7 +113,6 @@ def begin(run: Row) -> None:
     if run.warmup > 0.0:
         schedule(run, run.warmup, EventKind.WARMUP, 0)
     else:
-        run.is_warm = 1
         board_at(run, 0).is_warm = 1
     kind = run.arrival_kind
     if kind == ArrivalKind.POISSON:
@@ -228,14 +226,14 @@ def simulate(tables: RunTables, *, on_slice: Callable[[float], None] | None = No
     """
     simulation = Simulation(tables)
     invariants = Invariants(simulation) if check else None
-    is_over, n = False, FIRST_SLICE
-    while not is_over:
+    is_done, n = False, FIRST_SLICE
+    while not is_done:
         started = perf_counter()
-        is_over = run_slice(simulation.runs, n if invariants is None else 1)
+        is_done = run_slice(simulation.runs, n if invariants is None else 1)
         n = next_slice(n, perf_counter() - started)
         if invariants is not None:
             invariants.check()
-        if on_slice is not None and not is_over:
+        if on_slice is not None and not is_done:
             on_slice(float(simulation.runs[0]["now"]))
     return simulation.records()
 

@@ -219,7 +219,7 @@ class Invariants:
         self._need(serials <= could_live, f"sessions {serials - could_live} live again")
         gone = len(could_live) - live
         counted = int(run["ended"]) - self.ended
-        expected = gone if run["is_warm"] else 0
+        expected = gone if self.simulation.header["is_warm"] else 0
         self._need(counted == expected, f"{gone} sessions have ended, {counted} are counted since the event before")
         self.arrivals, self.ended, self.live = arrivals, int(run["ended"]), serials
 

@@ -15,6 +15,7 @@ from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
     Place,
     allocation_at,
+    board_at,
     claim_at,
     ensure_allocations,
     op_at,
@@ -23,14 +24,14 @@ from serq_lab.kernel.storage.state import (
     scratch_at,
     session_at,
 )
+from serq_lab.kernel.storage.tables import CACHED, COMPUTED
 
 REJECTED, QUEUED, ADMITTED = 0, 1, 2  # what becomes of a session that comes to a hold
-CACHED, COMPUTED = 2, 3  # slots of the built-in attributes that admission and leaving set
 
 
 @inlined
-def new_allocation(run: Row, s: int, op: int, claim: int, p: int) -> int:
-    """A claim of session s on pool p, nothing allocated yet."""
+def new_allocation(run: Row, s: int, op: int, claim: int, p: int, head: int) -> int:
+    """A claim of session s on pool p, nothing allocated yet; `head` is the first of its hold, -1 if this is."""
     a = run.free_allocation
     if a >= 0:
         run.free_allocation = allocation_at(run, a).next_claim
@@ -41,6 +42,7 @@ def new_allocation(run: Row, s: int, op: int, claim: int, p: int) -> int:
     allocation = allocation_at(run, a)
     allocation.session, allocation.op, allocation.claim, allocation.pool = s, op, claim, p
     allocation.units, allocation.position, allocation.is_moved, allocation.is_held = 0.0, 0.0, 0, 0
+    allocation.head = a if head < 0 else head
     allocation.next_claim, allocation.outer = -1, -1
     return a
 
@@ -77,7 +79,7 @@ def join_pool(run: Row, s: int, o: int) -> int:
     head, last = -1, -1
     for k in range(op.first_claim, op.first_claim + op.n_claims):
         p = resolve(run, claim_at(run, k).target, s)
-        a = new_allocation(run, s, o, k, p)
+        a = new_allocation(run, s, o, k, p, head)
         if head < 0:
             head = a
         else:
@@ -126,10 +128,17 @@ def is_next(run: Row, p: int) -> bool:
 
 
 @inlined
+def nobody_waits(run: Row, p: int) -> bool:
+    """Whether a pool has neither queue nor growers; `n_waiting` counts the pools of which that is not so."""
+    pool = pool_at(run, p)
+    return pool.queue_head < 0 and pool.grower_head < 0
+
+
+@inlined
 def enqueue(run: Row, s: int, p: int) -> None:
     """Put a session at the back of a pool's queue."""
     pool = pool_at(run, p)
-    if pool.queue_head < 0 and pool.grower_head < 0:
+    if nobody_waits(run, p):
         run.n_waiting += 1
     pool.queue_tail = append_session(run, s, pool.queue_tail)
     if pool.queue_head < 0:
@@ -146,7 +155,7 @@ def dequeue(run: Row, s: int, p: int) -> None:
     if pool.queue_tail == s:
         pool.queue_tail = session.previous
     unlink_session(run, s)
-    if pool.queue_head < 0 and pool.grower_head < 0:
+    if nobody_waits(run, p):
         run.n_waiting -= 1
     change_queued(run, p, -1.0)
 
@@ -200,7 +209,7 @@ def admit(run: Row, s: int, head: int) -> None:
     if op.reuse >= 0:
         most = quantity(run, op.reuse, s)
     first = pool_at(run, session.queue_pool)
-    if run.is_warm:
+    if board_at(run, 0).is_warm:
         first.wait_sum += run.now - session.queued_at
         first.wait_count += 1
     run.admission += 1
@@ -240,7 +249,7 @@ def serve_pool(run: Row, p: int) -> None:
         if pool.grower_tail == s:
             pool.grower_tail = -1
         unlink_session(run, s)
-        if pool.queue_head < 0 and pool.grower_head < 0:
+        if nobody_waits(run, p):
             run.n_waiting -= 1
         make_ready(run, s)
     while pool.via < 0:  # else a step stage serves the queue
@@ -264,7 +273,7 @@ def serve_pools(run: Row) -> None:
 
 
 @inlined
-def give_back(run: Row, s: int, a: int, is_moved: int) -> None:
+def give_back(run: Row, s: int, a: int) -> None:
     """A pool of a hold gets its units back and keeps what the hold's `cache` clause says."""
     allocation = allocation_at(run, a)
     p = allocation.pool
@@ -274,6 +283,7 @@ def give_back(run: Row, s: int, a: int, is_moved: int) -> None:
     holders = shown.holders - 1.0
     set_used(run, p, shown.used - allocation.units if holders > 0.0 else 0.0, holders)
     if op.has_cache:
+        is_moved = allocation_at(run, allocation.head).is_moved
         computed = allocation.position if is_moved else allocation.units
         kept = min(quantity(run, op.cache, s), computed)
         put_entry(run, p, s, round_down(kept, pool_at(run, p).block))
@@ -287,7 +297,7 @@ def undo_hold(run: Row, s: int) -> None:
     a = head
     while a >= 0:
         if allocation_at(run, a).is_held:
-            give_back(run, s, a, allocation_at(run, head).is_moved)
+            give_back(run, s, a)
         a = allocation_at(run, a).next_claim
     session.innermost = allocation_at(run, head).outer
     free_hold(run, head)
@@ -317,25 +327,11 @@ def held_on(run: Row, s: int, p: int) -> int:
 
 
 @kernel
-def head_of(run: Row, s: int, a: int) -> int:
-    """The first claim of the hold that claim a belongs to."""
-    head = session_at(run, s).innermost
-    while head >= 0:
-        k = head
-        while k >= 0:
-            if k == a:
-                return head
-            k = allocation_at(run, k).next_claim
-        head = allocation_at(run, head).outer
-    return -1
-
-
-@kernel
 def release(run: Row, s: int, p: int) -> None:
     """`release p`: early for one pool of the innermost hold on it."""
     a = held_on(run, s, p)
     if a >= 0:
-        give_back(run, s, a, allocation_at(run, head_of(run, s, a)).is_moved)
+        give_back(run, s, a)
         serve_pools(run)
 
 
@@ -366,7 +362,7 @@ def grow(run: Row, s: int, a: int, amount: float) -> bool:
     session = session_at(run, s)
     session.grow_allocation, session.grow_units = a, units
     session.place = Place.GROWING
-    if pool.queue_head < 0 and pool.grower_head < 0:
+    if nobody_waits(run, p):
         run.n_waiting += 1
     pool.grower_tail = append_session(run, s, pool.grower_tail)
     if pool.grower_head < 0:

@@ -25,9 +25,8 @@ from serq_lab.kernel.storage.state import (
     scratch_at,
     session_at,
 )
-from serq_lab.kernel.storage.tables import ArrivalKind, OpKind
+from serq_lab.kernel.storage.tables import SERIAL, ArrivalKind, OpKind
 
-SERIAL = 0  # the slot of the attribute
 MOST_CHOICES = 1_000_000
 
 
@@ -88,7 +87,7 @@ def remove_session(run: Row, s: int) -> None:
     session.next = run.free_session
     run.free_session = s
     set_live(run, run.live - 1)
-    if run.is_warm:
+    if board_at(run, 0).is_warm:
         run.ended += 1
     if run.arrival_kind == ArrivalKind.CLOSED:
         run.n_replacements += 1

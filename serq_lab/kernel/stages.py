@@ -95,7 +95,7 @@ def complete_job(run: Row, s: int, i: int) -> None:
     """Count a job that is done, and let its session go on."""
     stage, session = stage_at(run, i), session_at(run, s)
     wait, service = session.started_at - session.joined_at, run.now - session.started_at
-    if run.is_warm:
+    if board_at(run, 0).is_warm:
         stage.completed += 1
         stage.wait_sum += wait
         stage.service_sum += service
@@ -157,7 +157,6 @@ def share_stage(run: Row, s: int, i: int) -> None:
     advance_clock(run, i)
     session.started_at = run.now
     session.mark = stage.clock + session.work
-    session.job_order = run.order
     push(run, stage.heap, session.mark, run.order, s)
     run.order += 1
     mark_dirty(run, i)

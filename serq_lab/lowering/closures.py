@@ -19,10 +19,11 @@ from serq_lab.kernel.storage.access import load_float, store_float
 from serq_lab.kernel.storage.memory import enlarge
 from serq_lab.kernel.storage.plain import FUNCTIONS, view
 from serq_lab.kernel.storage.state import OBSERVATION, SAMPLE
+from serq_lab.kernel.storage.tables import SERIAL, TURN_NO
 from serq_lab.kernel.streams import LOGARITHMS_AT, N_UNIFORMS, STREAM_WORDS, refill
 from serq_lab.lowering.board import HEADER_SLOTS, POOL_STRIDE, STAGE_STRIDE, BoardLayout
 from serq_lab.lowering.expressions import MOST_PHASES, POOL_FIELDS, POOL_OBSERVABLES
-from serq_lab.lowering.segments import LEAST_SAMPLES, MOST_REPEATS, SERIAL, TURN_NO
+from serq_lab.lowering.segments import LEAST_SAMPLES, MOST_REPEATS
 from serq_lab.semantics import model as m
 from serq_lab.semantics.expressions import value
 from serq_lab.source import Span

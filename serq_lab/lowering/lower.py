@@ -20,6 +20,7 @@ from serq_lab.kernel.storage.tables import (
     EXPRESSION,
     OP,
     REFRESH,
+    SERIAL,
     TARGET,
     ArrivalKind,
     Mode,
@@ -31,7 +32,7 @@ from serq_lab.kernel.streams import ARRIVALS, EVICTION, SESSION, WORKLOAD, new_s
 from serq_lab.lowering.board import BoardLayout
 from serq_lab.lowering.closures import ClosureCompiler, ClosureSegments
 from serq_lab.lowering.expressions import ExpressionCompiler
-from serq_lab.lowering.segments import SERIAL, SegmentWriter
+from serq_lab.lowering.segments import SegmentWriter
 from serq_lab.lowering.support import refuse_what_cannot_run
 from serq_lab.lowering.trees import expressions_of, parts
 from serq_lab.semantics import model as m

@@ -14,13 +14,13 @@ from llvmlite import ir
 
 from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.storage.state import OBSERVATION, SAMPLE
+from serq_lab.kernel.storage.tables import SERIAL, TURN_NO
 from serq_lab.lowering.expressions import F64, I64, POINTER, Body, ExpressionCompiler
 from serq_lab.semantics import model as m
 from serq_lab.source import Span
 
 I1, I8, I32 = ir.IntType(1), ir.IntType(8), ir.IntType(32)
 MEMSET = "llvm.memset.p0.i64"
-SERIAL, TURN_NO = 0, 1  # attributes
 STOP = -1
 LEAST_SAMPLES = 4096  # of an observation with any: memory that is not touched costs nothing
 MOST_REPEATS = 1_000_000  # of loops without waiting

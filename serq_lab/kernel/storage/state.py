@@ -32,18 +32,19 @@ SESSION = record(
     # a growth that stalls
     grow_allocation=I8, grow_units=F8,
     # its job: one at a time; `mark` is the ps clock's or the end's, `work` what is left of a step's tokens
-    stage=I8, mode=I8, work=F8, mark=F8, joined_at=F8, started_at=F8, job_event=I8, job_order=I8,
+    stage=I8, mode=I8, work=F8, mark=F8, joined_at=F8, started_at=F8, job_event=I8,
     job_next=I8, job_previous=I8,
     growing=I8, scheduled=F8, is_served=I8, first_flow=I8,
     first_lease=I8, trace_row=I8, trace_last=I8,
     token_at=F8, has_token=I8, has_decoded=I8, preempted_stage=I8,
 )  # fmt: skip
 
-# One claim of a hold on one pool, or a lease of it. The claims of a hold are linked by `next_claim`, the first of them
-# stands for the hold and links to the hold around it by `outer`. `position`: `LANGUAGE.md` section 5, "Leaving".
+# One claim of a hold on one pool, or a lease of it. The claims of a hold are linked by `next_claim`; the first of them,
+# `head`, stands for the hold and links by `outer` to the hold around it. `position`: `LANGUAGE.md` section 5,
+# "Leaving".
 ALLOCATION = record(
-    session=I8, op=I8, claim=I8, pool=I8, units=F8, needs=F8, position=F8, is_moved=I8, is_held=I8, admission=I8,
-    next_claim=I8, outer=I8, next_lease=I8, lease_event=I8, next_holder=I8, previous_holder=I8,
+    session=I8, op=I8, claim=I8, pool=I8, units=F8, needs=F8, position=F8, head=I8, is_moved=I8, is_held=I8,
+    admission=I8, next_claim=I8, outer=I8, next_lease=I8, lease_event=I8, next_holder=I8, previous_holder=I8,
 )  # fmt: skip
 
 # A cached prefix: `owner` is its session's row, -1 when ownerless or when that session has ended. Linked in release
@@ -132,7 +133,7 @@ RUN = record(
     n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8, go=I8,
     has_caches=I8, has_keyed_entries=I8, has_init=I8,
     # counters and clocks
-    now=F8, order=I8, has_begun=I8, has_open_top=I8, is_settling=I8, is_warm=I8, events=I8, arrivals=I8, ended=I8,
+    now=F8, order=I8, has_begun=I8, has_open_top=I8, is_settling=I8, events=I8, arrivals=I8, ended=I8,
     live=I8, admission=I8,
     progress_events=I8, progress_at=F8, n_replacements=I8, asking=I8, failed_at=F8, live_area=F8, live_since=F8,
     window=I8, window_start_area=F8, window_end=F8,

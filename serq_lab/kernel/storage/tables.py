@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 I8, F8 = np.int64, np.float64
 
 
+# Slots of a session's vector: the built-in attributes that the engine itself sets, in the order of the model's.
+SERIAL, TURN_NO, CACHED, COMPUTED = range(4)
+
+
 def record(**fields: type) -> np.dtype[np.void]:
     """A dtype of eight-byte fields, in the order given."""
     return np.dtype(list(fields.items()), align=True)
