@@ -22,10 +22,12 @@ from serq_lab.kernel.storage.state import OBSERVATION, SAMPLE
 from serq_lab.kernel.storage.tables import SERIAL, TURN_NO
 from serq_lab.kernel.streams import LOGARITHMS_AT, N_UNIFORMS, STREAM_WORDS, refill
 from serq_lab.lowering.board import HEADER_SLOTS, POOL_STRIDE, STAGE_STRIDE, BoardLayout
-from serq_lab.lowering.expressions import MOST_PHASES, POOL_FIELDS, POOL_OBSERVABLES
+from serq_lab.lowering.expressions import POOL_FIELDS
 from serq_lab.lowering.segments import LEAST_SAMPLES, MOST_REPEATS
 from serq_lab.semantics import model as m
+from serq_lab.semantics.constants import MAX_PHASES
 from serq_lab.semantics.expressions import value
+from serq_lab.semantics.names import POOL_OBSERVABLES
 from serq_lab.source import Span
 
 Closure = Callable[[int, int], float]
@@ -147,7 +149,7 @@ class ClosureCompiler:
         if tree.distribution == "bernoulli":
             return float(uniform() < checked(0, least=0.0, most=1.0))
         if tree.distribution == "erlang":
-            phases = math.floor(max(checked(0, most=MOST_PHASES), 1.0))
+            phases = math.floor(max(checked(0, most=MAX_PHASES), 1.0))
             mean = checked(1, least=0.0) / phases
             total = 0.0
             for _ in range(int(phases)):

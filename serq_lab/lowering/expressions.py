@@ -18,13 +18,13 @@ from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.streams import LOGARITHMS_AT, N_UNIFORMS, STREAM_WORDS, compile_module
 from serq_lab.lowering.board import POOL_STRIDE, STAGE_STRIDE, BoardLayout
 from serq_lab.semantics import model as m
+from serq_lab.semantics.constants import MAX_PHASES
+from serq_lab.semantics.names import POOL_OBSERVABLES
 from serq_lab.source import Span
 
 I64, F64 = ir.IntType(64), ir.DoubleType()
 POINTER = F64.as_pointer()
-MOST_PHASES = 1e6  # of an erlang
 
-POOL_OBSERVABLES = ("used", "free", "cachedin", "holders", "queued", "blocksize")
 POOL_FIELDS = {"used": "used", "holders": "holders", "queued": "queued", "blocksize": "block"}
 
 
@@ -226,7 +226,7 @@ class Body:
 
     def _draw_erlang(self, tree: m.Draw, arguments: list[ir.Value]) -> ir.Value:
         b = self.b
-        phases = self._checked(tree, 0, arguments[0], most=MOST_PHASES)
+        phases = self._checked(tree, 0, arguments[0], most=float(MAX_PHASES))
         mean = self._checked(tree, 1, arguments[1], least=0.0)
         floor = self.owner.intrinsic("floor")
         phases = b.call(self.owner.intrinsic("maxnum", 2), [b.call(floor, [phases]), F64(1.0)])

@@ -37,6 +37,7 @@ from serq_lab.lowering.support import refuse_what_cannot_run
 from serq_lab.lowering.trees import expressions_of, parts
 from serq_lab.semantics import model as m
 from serq_lab.semantics.expressions import value
+from serq_lab.semantics.names import POOL_OBSERVABLES
 from serq_lab.source import Span
 
 REFRESHED = {"work": 0, "budget_left": 1}
@@ -113,14 +114,12 @@ class LoweredProgram:
         )
 
     def _members(self, constants: m.Constants) -> tuple[NDArray[np.void], NDArray[np.void]]:
-        pools = np.repeat(self._pools, [p.n_members for p in self.model.pools])
-        stages = np.repeat(self._stages, [s.n_members for s in self.model.stages])
-        sizes = [p.n_members for p in self.model.pools]
-        pools["cap"] = np.repeat(np.array(constants.caps, dtype=np.float64), sizes)
-        pools["block"] = np.repeat(np.array(constants.blocks, dtype=np.float64), sizes)
-        stages["servers"] = np.repeat(
-            np.array(constants.servers, dtype=np.int64), [s.n_members for s in self.model.stages]
-        )
+        n_pools = [family.n_members for family in self.model.pools]
+        n_stages = [family.n_members for family in self.model.stages]
+        pools, stages = np.repeat(self._pools, n_pools), np.repeat(self._stages, n_stages)
+        pools["cap"] = np.repeat(np.array(constants.caps, dtype=np.float64), n_pools)
+        pools["block"] = np.repeat(np.array(constants.blocks, dtype=np.float64), n_pools)
+        stages["servers"] = np.repeat(np.array(constants.servers, dtype=np.int64), n_stages)
         return pools, stages
 
     def _board(self, constants: m.Constants) -> NDArray[np.float64]:
@@ -163,8 +162,8 @@ class LoweredProgram:
         self._write_block(model.session)
         self._stop(OpKind.END, model.arrivals.span)
         self._code.finish()
-        for row, stage in zip(self._stages, model.stages, strict=True):
-            self._write_stage(row, stage)
+        for row, stage, read in zip(self._stages, model.stages, self._stage_readings(), strict=True):
+            self._write_stage(row, stage, read)
 
     def _arrival_gap(self) -> int:
         arrivals = self.model.arrivals
@@ -182,25 +181,26 @@ class LoweredProgram:
         row["first_queue_key"], row["n_queue_keys"] = self._keys(pool.queue_keys or ())
         row["is_lifo"] = pool.preempt == "lifo"
 
-    def _write_stage(self, row: Any, stage: m.Stage) -> None:
+    def _write_stage(self, row: Any, stage: m.Stage, read: set[str]) -> None:
+        """`read` are the observables of the stage that the program reads."""
         row["kind"] = STAGE_KINDS[stage.kind]
         row["span"] = self._span_row(stage.span)
         for name in ("capacity", "budget", "chunk", "cost"):
             tree = getattr(stage, name)
             row[name] = -1 if tree is None else self._value(tree)
         row["memory"] = row["only"] = -1
-        number = self.model.stages.index(stage)
-        read = {
-            part.name
-            for part in parts((self.model.session, self.model.init, self.model.turn, self.model.pools,
-                               self.model.stages, self.model.gauges))
-            if isinstance(part, m.Observable) and part.name not in ("used", "free", "cachedin", "holders", "queued",
-                                                                    "blocksize")
-            and part.target.family == number
-        }  # fmt: skip
         row["is_estimated"] = bool(read & {"est_lambda", "est_rho", "est_wait", "price"})
         row["is_listed"] = "work" in read or stage.kind == "step"
         row["is_flow"] = stage.is_flow
+
+    def _stage_readings(self) -> list[set[str]]:
+        """Of each family of stages, the observables that the program reads."""
+        model = self.model
+        readings: list[set[str]] = [set() for _ in model.stages]
+        for part in parts((model.session, model.init, model.turn, model.pools, model.stages, model.gauges)):
+            if isinstance(part, m.Observable) and part.name not in POOL_OBSERVABLES:
+                readings[part.target.family].add(part.name)
+        return readings
 
     # --------------------------------------------------------- statements
 
