@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from serq_lab.kernel.storage.memory import JIT
+from serq_lab.kernel.storage.memory import JIT, SpareBlocks
 from serq_lab.kernel.storage.setup import RunTables
 from serq_lab.kernel.storage.state import POOL, STAGE
 from serq_lab.kernel.storage.tables import (
@@ -78,6 +78,7 @@ class LoweredProgram:
         self._targets: list[tuple[int, int, int, int]] = []
         self._refreshes: list[tuple[int, int]] = []
         self._stream = SESSION
+        self._spares = SpareBlocks()
         self._write_program()
         self.tables = self._finish()
 
@@ -87,6 +88,7 @@ class LoweredProgram:
         return RunTables(
             program=self.tables,
             owner=self,
+            spares=self._spares,
             pools=pools,
             stages=stages,
             gauges=np.array(self._gauges, dtype=np.int64),

@@ -34,28 +34,67 @@ def free(address: int) -> None:
     _free(address)
 
 
+class SpareBlocks:
+    """Memory of one program's samples, one block a table at most, from run to run.
+
+    Pages that are there already need not be cleared and mapped again: that is a sixth of a short run.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, tuple[int, int]] = {}
+        weakref.finalize(self, _free_blocks, self._blocks).atexit = False
+
+    def take(self, table: int) -> tuple[int, int]:
+        """The address and the bytes of a spare block; (0, 0) if there is none."""
+        return self._blocks.pop(table, (0, 0))
+
+    def keep(self, table: int, address: int, n_bytes: int) -> None:
+        """A block that nobody uses any more; freed if the table has a spare one."""
+        block = (address, n_bytes)
+        if self._blocks.setdefault(table, block) is not block:
+            free(address)
+
+
+def _free_blocks(blocks: dict[int, tuple[int, int]]) -> None:
+    for address, _ in blocks.values():
+        free(address)
+
+
+MOST_ROOM = 4 / 3  # of a block that is kept, in parts of what it holds
+
+
 class RawBlock:
-    """Memory as an array's base; freed with the last array on it.
+    """Memory as an array's base; with the last array on it, it goes back to the spare blocks.
 
     Parameters
     ----------
     address : int
-        Where a table grew; what it has beyond `n_rows` is given back.
-    n_rows : int
+        Where a table grew.
+    room, n_rows : int
+        What it has room for; what it holds. Much more room than that is given back at once.
     dtype : dtype
         Of a row.
+    spares : SpareBlocks
+    table : int
+        Whose spare it becomes.
     """
 
-    def __init__(self, address: int, n_rows: int, dtype: np.dtype[Any]) -> None:
-        self.address = enlarge(address, max(1, n_rows * dtype.itemsize))
+    def __init__(
+        self, address: int, room: int, n_rows: int, dtype: np.dtype[Any], spares: SpareBlocks, table: int
+    ) -> None:
+        if address == 0 or room > n_rows * MOST_ROOM:
+            room = max(1, n_rows)
+            address = enlarge(address, room * dtype.itemsize)
+        self.address, self.room = address, room
         self.__array_interface__ = {
             "version": 3,
             "shape": (n_rows,),
             "typestr": f"|V{dtype.itemsize}",
             "descr": dtype.descr,
-            "data": (self.address, False),
+            "data": (address, False),
         }
-        weakref.finalize(self, _free, self.address).atexit = False  # arrays on it may outlive this module
+        # Not at exit: arrays on it may outlive this module.
+        weakref.finalize(self, spares.keep, table, address, room * dtype.itemsize).atexit = False
 
 
 class KernelFunction(NamedTuple):

@@ -20,7 +20,7 @@ from serq_lab.kernel.records import (
     SampleRecords,
     StageRecords,
 )
-from serq_lab.kernel.storage.memory import REALLOCATE_ADDRESS, RawBlock, free
+from serq_lab.kernel.storage.memory import REALLOCATE_ADDRESS, RawBlock, SpareBlocks, free
 from serq_lab.kernel.storage.state import (
     BOARD,
     CHANGE,
@@ -43,12 +43,14 @@ GROWING_TABLES = ("sessions", "vectors", "owns", "allocations", "entries", "snap
 class RunTables(NamedTuple):
     """Everything that one run starts from; `lowering/lower.py` makes it.
 
-    `owner` keeps the native functions alive whose addresses the tables hold. `pools` and `stages` are rows a member.
+    `owner` keeps the native functions alive whose addresses the tables hold. `spares` has memory of earlier runs of the
+    program for observations, by number, and for gauges, numbered on. `pools` and `stages` are rows a member.
     `gauges` are rows of expressions. `pools_at`, `stages_at`: slots of the board.
     """
 
     program: ProgramTables
     owner: object
+    spares: SpareBlocks
     pools: NDArray[np.void]
     stages: NDArray[np.void]
     gauges: NDArray[np.int64]
@@ -98,8 +100,18 @@ class Simulation:
         self.scratch = np.zeros(2 * tables.n_keys, dtype=SCRATCH)
         self._fill_members()
         self._fill_run()
+        self._reuse_memory()
         owned = self.runs, self.heaps, self.observations, self.gauges
         weakref.finalize(self, _give_back, *owned).atexit = False
+
+    def _reuse_memory(self) -> None:
+        spares = self.tables.spares
+        for k, row in enumerate(self.observations):
+            row["samples"], n_bytes = spares.take(k)
+            row["samples_room"] = n_bytes // SAMPLE.itemsize
+        for k, row in enumerate(self.gauges, len(self.observations)):
+            row["changes"], n_bytes = spares.take(k)
+            row["changes_room"] = n_bytes // CHANGE.itemsize
 
     def _fill_members(self) -> None:
         for name in (
@@ -156,8 +168,8 @@ class Simulation:
             end=float(run["now"]), events=int(run["events"]), arrivals=int(run["arrivals"]), ended=int(run["ended"]),
             turns=int(self.header["turns"]), live_area=float(run["live_area"]), live=int(run["live"]),
             live_windows=self.windows["area"] * (N_WINDOWS / (float(run["horizon"]) - float(run["warmup"]))),
-            samples=tuple(self._samples(row) for row in self.observations),
-            gauges=tuple(self._changes(row) for row in self.gauges),
+            samples=tuple(self._samples(k, row) for k, row in enumerate(self.observations)),
+            gauges=tuple(self._changes(k, row) for k, row in enumerate(self.gauges, len(self.observations))),
             stages=self._stage_records(), pools=self._pool_records(), failure=self.failure(),
         )  # fmt: skip
 
@@ -176,13 +188,19 @@ class Simulation:
             float(header["failure_value"]),
         )  # fmt: skip
 
-    def _samples(self, row: Any) -> SampleRecords:
-        samples = _take(row, "samples", int(row["n"]), SAMPLE)
+    def _samples(self, k: int, row: Any) -> SampleRecords:
+        samples = self._take(k, row, "samples", SAMPLE)
         return SampleRecords(samples["value"], samples["time"], samples["session"], samples["turn"])
 
-    def _changes(self, row: Any) -> ChangeRecords:
-        changes = _take(row, "changes", int(row["n"]), CHANGE)
+    def _changes(self, k: int, row: Any) -> ChangeRecords:
+        changes = self._take(k, row, "changes", CHANGE)
         return ChangeRecords(changes["time"], changes["value"])
+
+    def _take(self, k: int, row: Any, table: str, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """A growing table's rows as an array that owns its memory."""
+        block = RawBlock(int(row[table]), int(row[table + "_room"]), int(row["n"]), dtype, self.tables.spares, k)
+        row[table], row[table + "_room"] = 0, 0
+        return np.asarray(block)
 
     def _stage_records(self) -> StageRecords:
         stages, shown = self.stages, self.stages_shown
@@ -205,13 +223,6 @@ class Simulation:
             used_area=shown["used_area"].copy(), cached_area=shown["cached_area"].copy(),
             queue_area=shown["queued_area"].copy(), holders_area=shown["holders_area"].copy(), **columns,
         )  # fmt: skip
-
-
-def _take(row: Any, table: str, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """A growing table's rows as an array that owns its memory."""
-    block = RawBlock(int(row[table]), n, dtype)
-    row[table], row[table + "_room"] = 0, 0
-    return np.asarray(block)
 
 
 def _give_back(runs: Any, heaps: Any, observations: Any, gauges: Any) -> None:
