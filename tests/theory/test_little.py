@@ -59,15 +59,15 @@ def balances(case: Case) -> Iterator[Balance]:
         text += f"\ngauge number_{row} = queue({stage}); gauge served_{row} = busy({stage});"
     report = serq_lab.compile(text, name=str(case.program), defs=defs).run(lets, **overrides)
     is_preempting = any(pool.preemptions for pool in report.pool.values())
-    for row, stage in enumerate(report.stage.values()):
+    for row, measured in enumerate(report.stage.values()):
         number, served = report.gauge[f"number_{row}"], report.gauge[f"served_{row}"]
-        in_order = kinds[stage.label] == "fifo" and served.values.max() <= 1.0 and not is_preempting
-        mean_stay = stage.mean_wait + stage.mean_service if stage.completed else 0.0
+        in_order = kinds[measured.label] == "fifo" and served.values.max() <= 1.0 and not is_preempting
+        mean_stay = measured.mean_wait + measured.mean_service if measured.completed else 0.0
         length = report.end - report.warmup
         yield Balance(
-            stage=stage.label,
-            area=stage.mean_number * length,
-            stays=theory.little_number(stage.throughput, mean_stay) * length,
+            stage=measured.label,
+            area=measured.mean_number * length,
+            stays=theory.little_number(measured.throughput, mean_stay) * length,
             before=most_ahead(number, 0.0, report.warmup, in_order=in_order),
             after=most_ahead(number, report.warmup, report.end, in_order=in_order),
             is_preempting=is_preempting,

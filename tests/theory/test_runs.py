@@ -109,7 +109,7 @@ def test_mmc(servers: int) -> None:
     text = text.replace("  turn;", f"  turn; observe delayed = queue(server) >= {servers};")
     found = runs(serq_lab.compile(text), horizon=1000 + 100_000 / servers, Rate=rate)
     assert agrees(estimates(found, "wait"), theory.mmc_wait(rate, 1.0, servers), 0.05)
-    assert agrees(estimates(found, "response"), theory.mmc_response(rate, 1.0, servers), 0.01)
+    assert agrees(estimates(found, "response"), theory.mmc_response(rate, 1.0, servers), 0.03)
     assert agrees(estimates(found, "delayed"), theory.erlang_c(servers, rate), 0.02)
 
 
