@@ -36,7 +36,8 @@ class Entry:
 class Session:
     serial: int
     script: Sequence[Statement]
-    kept: float
+    kept: float  # by its `cache` clause
+    reuse: float = math.inf
     units: float = 0.0  # what it joined the queue for
     at: int = 0  # the statement that comes next
     turn_no: int = 0
@@ -238,8 +239,11 @@ class PlainPool:
     def admit(self, session: Session) -> None:
         """The session's own entry is consumed, room is made, the units are allocated."""
         own = self.own_entry(session)
-        session.consumed = self.own_units(session)
-        self.entries = [entry for entry in self.entries if entry is not own]
+        session.consumed = 0.0
+        if own:  # what is not consumed stays behind in its place, ownerless
+            session.consumed = self.down(min(own.units, session.reuse))
+            own.units, own.owner = own.units - session.consumed, -1
+            self.entries = [entry for entry in self.entries if entry.units > 0.0]
         self.make_room(session.units)
         session.allocation, session.is_holding = session.units, True
         session.admission, session.was_preempted = next(self.admissions), False

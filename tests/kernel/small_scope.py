@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import serq_lab
 from serq_lab.pipeline import Program
@@ -42,7 +43,7 @@ session {{
   run nap (start);
   loop {{
     turn;
-    hold p[world] (units) {{
+    hold p[world] (units) reuse (reuse) {{
       observe admitted = used(p[world]);
       observe cached = cached;
       run nap (stay);
@@ -57,7 +58,21 @@ session {{
 run {{ horizon {horizon}; }}
 """
 
-NAMES = ("start", "units", "stay", "more", "early", "kept", "gap")
+
+class Script(NamedTuple):
+    """One session's choice: the attributes of the program, under their names."""
+
+    start: int
+    units: int
+    stay: int
+    more: int
+    early: int
+    kept: int
+    reuse: int
+    gap: int
+
+
+NAMES = Script._fields
 Seen = list[tuple[str, int, int, float, float]]
 
 
@@ -72,6 +87,7 @@ class Space:
     more: tuple[int, ...] = (0,)
     early: tuple[int, ...] = (0,)
     kept: tuple[int, ...] = (0,)
+    reuse: tuple[int, ...] = (99,)
     gap: tuple[int, ...] = (1,)
     n_turns: int = 1
     n_sessions: int = 3
@@ -114,17 +130,18 @@ class Space:
             )
         )  # fmt: skip
 
-    def scripts(self) -> list[tuple[list[Statement], float]]:
-        return [(self.script(*values), values[5]) for values in product(*self.choices)]
+    def scripts(self) -> list[Script]:
+        """All of them, in the order of their numbers."""
+        return [Script(**dict(zip(NAMES, values, strict=True))) for values in product(*self.choices)]
 
-    def script(self, start: int, units: int, stay: int, more: int, early: int, kept: int, gap: int) -> list[Statement]:
-        """The statements of the program's session; what a hold keeps stands beside them."""
-        statements: list[Statement] = [("nap", start)]
+    def statements(self, script: Script) -> list[Statement]:
+        """What the program's session does, statement after statement."""
+        statements: list[Statement] = [("nap", script.start)]
         for turn in range(self.n_turns):
-            statements += [("turn", 0), ("hold", units), ("observe", 0), ("nap", stay)]
-            statements += [("grow", more), ("nap", 1)] * (more > 0)
-            statements += [("release", 0), ("nap", 1)] * early
-            statements += [("leave", 0)] + [("nap", gap)] * (turn < self.n_turns - 1)
+            statements += [("turn", 0), ("hold", script.units), ("observe", 0), ("nap", script.stay)]
+            statements += [("grow", script.more), ("nap", 1)] * (script.more > 0)
+            statements += [("release", 0), ("nap", 1)] * script.early
+            statements += [("leave", 0)] + [("nap", script.gap)] * (turn < self.n_turns - 1)
         return statements
 
     def rules(self) -> Rules:
@@ -134,9 +151,11 @@ class Space:
         """The number of each session's script in a world."""
         return [world // self.n_scripts**who % self.n_scripts for who in range(self.n_sessions)]
 
-    def plain(self, world: int, scripts: list[tuple[list[Statement], float]]) -> PlainPool:
-        """The run of one world on the plain pool."""
-        sessions = [Session(who, *scripts[number]) for who, number in enumerate(self.numbers(world))]
+    def plain(self, scripts: list[Script]) -> PlainPool:
+        """The run of the world with these scripts on the plain pool."""
+        sessions = [
+            Session(who, self.statements(script), script.kept, script.reuse) for who, script in enumerate(scripts)
+        ]
         pool = PlainPool(self.rules(), sessions, HORIZON)
         pool.run()
         return pool
@@ -170,11 +189,11 @@ def check(space: Space) -> dict[str, float]:
         report = program.run({"First": first})
         seen, n_events = seen_by(report, space.n_sessions), 0.0
         for row in range(WORLDS_A_RUN):  # past the last world the numbers start anew
-            plain = space.plain(first + row, scripts)
-            where = [statements for statements, _ in (scripts[n] for n in space.numbers(first + row))]
-            assert seen[row] == sorted(plain.seen), where
+            world = [scripts[number] for number in space.numbers(first + row)]
+            plain = space.plain(world)
+            assert seen[row] == sorted(plain.seen), world
             n_events += plain.counts.pop("events")
-            assert counts_of(report, row) == plain.counts, where
+            assert counts_of(report, row) == plain.counts, world
             for name, value in plain.counts.items():
                 totals[name] = totals.get(name, 0.0) + value
         assert report.events == n_events  # stale ones too

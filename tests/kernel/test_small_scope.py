@@ -35,6 +35,11 @@ CACHING = {
     "capacity 2": Space(2, (1, 2), kept=(0, 1, 99), n_turns=2),
     "capacity 3": Space(3, (1, 2), kept=(0, 1, 99), gap=(1, 2), n_turns=2, n_sessions=2, early=(0, 1)),
     "capacity 4": Space(4, (1, 2, 3), kept=(0, 1, 99), n_turns=2),
+    "reusing a part": Space(4, (1, 3), kept=(99,), reuse=(0, 1, 99), n_turns=2),
+    "reusing a part, in blocks": Space(4, (1, 3, 4), kept=(99,), reuse=(1, 3), n_turns=2, block=2),
+    "reusing a part, small ones first": Space(
+        4, (1, 3), kept=(1, 99), reuse=(0, 1), n_turns=3, options="evict by (size); ", evict_key=lambda e: (e.units,)
+    ),
     "rounds of three": Space(3, (1, 2), kept=(0, 99), n_turns=3),
     "growing": Space(3, (1, 2), more=(0, 1), kept=(0, 99), n_turns=2),
     "in blocks": Space(4, (1, 3), kept=(0, 1, 99), n_turns=2, block=2),
