@@ -33,16 +33,23 @@ from serq_lab.lowering.board import BoardLayout
 from serq_lab.lowering.closures import ClosureCompiler, ClosureSegments
 from serq_lab.lowering.expressions import ExpressionCompiler
 from serq_lab.lowering.members import Members
-from serq_lab.lowering.readings import is_static, keeps_prefixes, most_keys, preempts, readings_of_stages, reads_kv
+from serq_lab.lowering.readings import (
+    is_static,
+    keeps_prefixes,
+    most_keys,
+    preempts,
+    readings_of_stages,
+    reads_kv,
+    refreshed_for,
+)
 from serq_lab.lowering.segments import SegmentWriter
 from serq_lab.lowering.support import refuse_what_cannot_run
 from serq_lab.lowering.traces import NO_TRACE, Trace, choice_words
-from serq_lab.lowering.trees import expressions_of, parts
+from serq_lab.lowering.trees import expressions_of
 from serq_lab.semantics import model as m
 from serq_lab.semantics.expressions import value
 from serq_lab.source import Span
 
-REFRESHED = {"work": 0, "budget_left": 1}
 MODES = {None: Mode.NONE, "prefill": Mode.PREFILL, "decode": Mode.DECODE}
 STAGE_KINDS = {"fifo": StageKind.FIFO, "ps": StageKind.PS, "delay": StageKind.DELAY, "step": StageKind.STEP}
 ORDER_KINDS = {
@@ -327,21 +334,8 @@ class LoweredProgram:
     def _refreshed_by(self, tree: Any) -> tuple[int, int]:
         """The rows of what must be computed before a tree is evaluated: the first, and how many."""
         first = len(self._refreshes)
-        self._refreshes.extend(self._wanted_by(tree))
+        self._refreshes.extend(refreshed_for(tree, self.model, self.layout))
         return first, len(self._refreshes) - first
-
-    def _wanted_by(self, tree: Any) -> dict[tuple[int, int], None]:
-        """The same as an ordered set; what a budget reads comes before what is left of it."""
-        wanted: dict[tuple[int, int], None] = {}
-        for part in parts(tree):
-            if isinstance(part, m.Observable) and part.name in REFRESHED:
-                family = part.target.family
-                if part.name == "budget_left":
-                    stage = self.model.stages[family]
-                    wanted |= self._wanted_by((stage.budget, stage.chunk))
-                for member in range(self.layout.first_stage[family], self.layout.first_stage[family + 1]):
-                    wanted[(member, REFRESHED[part.name])] = None
-        return wanted
 
     def _target(self, target: m.Target) -> int:
         row = self._target_row(target, is_pool=True)

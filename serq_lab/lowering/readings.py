@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from serq_lab.lowering.board import BoardLayout
 from serq_lab.lowering.trees import parts
 from serq_lab.semantics import model as m
 from serq_lab.semantics.names import POOL_OBSERVABLES
@@ -19,6 +20,27 @@ def readings_of_stages(model: m.Model) -> list[set[str]]:
         if isinstance(part, m.Observable) and part.name not in POOL_OBSERVABLES:
             readings[part.target.family].add(part.name)
     return readings
+
+
+REFRESHED = {"work": 0, "budget_left": 1}
+"""What is computed only before it is read, with its number in the kernel's table of refreshes."""
+
+
+def refreshed_for(tree: Any, model: m.Model, layout: BoardLayout) -> dict[tuple[int, int], None]:
+    """What to compute before a tree is evaluated, as an ordered set of (member, what).
+
+    What a step stage's budget and chunk read comes before what is left of it.
+    """
+    wanted: dict[tuple[int, int], None] = {}
+    for part in parts(tree):
+        if isinstance(part, m.Observable) and part.name in REFRESHED:
+            family = part.target.family
+            if part.name == "budget_left":
+                stage = model.stages[family]
+                wanted |= refreshed_for((stage.budget, stage.chunk), model, layout)
+            for member in range(layout.first_stage[family], layout.first_stage[family + 1]):
+                wanted[(member, REFRESHED[part.name])] = None
+    return wanted
 
 
 def reads_kv(tree: Any) -> bool:

@@ -13,7 +13,7 @@ import serq_lab
 from tests.kernel.plain_pool import PlainPool, Rules, Session, Statement
 from tests.kernel.small_scope import Space, check
 
-RUNS_LIFO = False
+RUNS_LIFO = True
 """Whether the engine runs `preempt lifo`; as long as it does not, it has to refuse it."""
 
 GROWING = {
