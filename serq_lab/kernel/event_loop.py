@@ -11,6 +11,7 @@ from collections.abc import Callable
 from time import perf_counter
 
 from serq_lab.kernel.evaluation import NO_SESSION, evaluate, fail
+from serq_lab.kernel.flows import end_flow, rate_flows
 from serq_lab.kernel.invariants import Invariants
 from serq_lab.kernel.pools import serve_pools
 from serq_lab.kernel.records import FailureKind, Records
@@ -87,6 +88,8 @@ def settle(run: Row) -> None:
         for i in range(run.n_stages):
             if stage_at(run, i).is_dirty:
                 rate_stage(run, i)
+    if rarely(run.have_flows_changed != 0):
+        rate_flows(run)
     if rarely(run.n_gauges > 0):
         record_gauges(run)
 
@@ -102,6 +105,9 @@ def handle(run: Row, kind: int, subject: int, order: int) -> None:
     elif kind == EventKind.PS_END:
         if stage_at(run, subject).pending_event == order:
             end_shared_job(run, subject)
+    elif kind == EventKind.FLOW_END:
+        if run.flow_event == order:
+            end_flow(run)
     elif kind == EventKind.WARMUP:
         board_at(run, 0).is_warm = 1
         restart_averages(run)

@@ -20,6 +20,7 @@ from serq_lab.kernel.storage.state import (
     ALLOCATION,
     ENTRY,
     HEAP_ITEM,
+    HOP,
     OWN,
     SESSION,
     TAG_KINDS,
@@ -77,6 +78,7 @@ class Invariants:
         self._check_free_entries()
         for i in range(len(self.stages)):
             self._check_stage(i)
+        self._check_flows()
 
     # ------------------------------------------------------------- reading
 
@@ -90,6 +92,7 @@ class Invariants:
         self.vectors = rows_at(run["vectors"], n * length, np.dtype(np.float64)).reshape(n, length)
         self.owns = rows_at(run["owns"], n * len(self.pools) if run["has_caches"] else 0, OWN)
         self.allocations = rows_at(run["allocations"], int(run["n_allocations"]), ALLOCATION)
+        self.hops = rows_at(run["hops"], int(run["n_hops"]), HOP)
         self.entries = rows_at(run["entries"], int(run["n_entries"]), ENTRY)
         self.alive = np.flatnonzero(self.sessions["place"] != Place.FREE).tolist()
 
@@ -311,6 +314,7 @@ class Invariants:
         """The jobs at a stage are those it counts; no server is idle while a job waits; who is served, ends."""
         stage, kind, where = self.stages[i], self.stages["kind"][i], f"stage {i}"
         if stage["is_flow"]:  # a flow is at several stages, its session names one
+            self._check_shared(i)
             return
         at = [s for s in self.alive if self.sessions["stage"][s] == i]
         counted, shown = int(stage["n_jobs"]), float(self.stages_shown["queue"][i])
@@ -334,6 +338,45 @@ class Invariants:
             for s in set(at) - set(self.lines[i]):
                 tag = self.events.get(int(self.sessions["job_event"][s]))
                 self._need(tag == s * TAG_KINDS + EventKind.JOB_END, f"the job of session {s} at {where} never ends")
+
+    def _check_shared(self, i: int) -> None:
+        """The flows at a stage are those it counts and those that have it, and carry no more than its capacity."""
+        stage, where = self.stages[i], f"stage {i}"
+        found = self._linked(f"the flows of {where}", stage["job_head"], stage["job_tail"], self.hops)
+        counted, shown = int(stage["n_jobs"]), float(self.stages_shown["queue"][i])
+        self._need(
+            len(found) == counted == shown, f"{where} counts {counted} flows and shows {shown!r}: there are {found}"
+        )
+        self._need((self.hops["stage"][found] == i).all(), f"{where} has flows of stages {self.hops['stage'][found]}")
+        carried, capacity = math.fsum(self.sessions["rate"][self.hops["session"][found]]), stage["flow_capacity"]
+        self._need(
+            carried <= capacity * (1.0 + PARTS_OF_SUM) or math.isinf(capacity),
+            f"{where} carries {carried!r}, over its capacity {float(capacity)!r}",
+        )
+
+    def _check_flows(self) -> None:
+        """Every flow is the job of a session at a stage, has work left and a rate, and one of them ends next."""
+        run, sessions = self.run, self.sessions
+        links = ("job_next", "job_previous")
+        flows = self._linked("the flows", run["flow_head"], run["flow_tail"], sessions, links)
+        rows = list(self._follow("the free hops", run["free_hop"], self.hops["next_hop"]))
+        for s in flows:
+            session = sessions[s]
+            mine = list(self._follow("the hops of a flow", session["first_hop"], self.hops["next_hop"]))
+            is_sound = session["place"] == Place.AT_STAGE and session["stage"] in self.hops["stage"][mine]
+            self._need(is_sound, f"the flow of session {s} is at stages {self.hops['stage'][mine]}, not the session")
+            self._need((self.hops["session"][mine] == s).all(), f"the flow of session {s} has the hops of others")
+            is_moving = session["work"] >= 0.0 and session["rate"] > 0.0
+            self._need(
+                is_moving, f"the flow of session {s} has {session['work']!r} left at the rate {session['rate']!r}"
+            )
+            rows.extend(mine)
+        self._need(sorted(rows) == list(range(len(self.hops))), f"hops {rows} are free or a flow's of {len(self.hops)}")
+        if run["pending_flow"] >= 0:
+            tag = self.events.get(int(run["flow_event"]))
+            self._need(tag == EventKind.FLOW_END and run["pending_flow"] in flows, "the flow that ends next never ends")
+        endless = not flows or np.isinf(sessions["work"][flows]).all()
+        self._need(endless or run["pending_flow"] >= 0, f"none of the flows {flows} ends next")
 
 
 def rows_at(address: Any, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from serq_lab.kernel.cache import abandon_entries, drop_entry
 from serq_lab.kernel.evaluation import evaluate, fail, refresh, set_slot, vector_of
+from serq_lab.kernel.flows import start_flow
 from serq_lab.kernel.pools import ADMITTED, REJECTED, grow, held_on, join_pool, leave_hold, release, undo_hold
 from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.stages import start_job
@@ -159,6 +160,9 @@ def carry_out(run: Row, s: int, o: int) -> bool:
         release(run, s, board.member)
     elif kind == OpKind.REFRESH:
         refresh(run, op.first_refreshed, op.n_refreshed)
+    elif kind == OpKind.FLOW:
+        start_flow(run, s, o)
+        return False
     return True
 
 

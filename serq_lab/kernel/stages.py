@@ -92,7 +92,15 @@ def leave_line(run: Row, s: int, i: int) -> None:
 
 @inlined
 def complete_job(run: Row, s: int, i: int) -> None:
-    """Count a job that is done, and let its session go on."""
+    """A job is done: it is counted, and its session goes on."""
+    count_job(run, s, i)
+    leave_stage(run, s, i)
+    make_ready(run, s)
+
+
+@inlined
+def count_job(run: Row, s: int, i: int) -> None:
+    """Count a job that a stage has done."""
     stage, session = stage_at(run, i), session_at(run, s)
     wait, service = session.started_at - session.joined_at, run.now - session.started_at
     if board_at(run, 0).is_warm:
@@ -101,8 +109,6 @@ def complete_job(run: Row, s: int, i: int) -> None:
         stage.service_sum += service
     if rarely(stage.is_estimated != 0):
         update_estimates(run, i, session.started_at, wait, service)
-    leave_stage(run, s, i)
-    make_ready(run, s)
 
 
 @inlined
@@ -217,6 +223,12 @@ def leave_share(run: Row, s: int, i: int) -> None:
     mark_dirty(run, i)
 
 
+@inlined
+def weighted(mean: float, value: float) -> float:
+    """An exponentially weighted average with one more value."""
+    return (1.0 - ESTIMATE_WEIGHT) * mean + ESTIMATE_WEIGHT * value
+
+
 @kernel
 def update_estimates(run: Row, i: int, started_at: float, wait: float, service: float) -> None:
     """Exponentially weighted averages over completed jobs, the first value taken whole (section 7.6)."""
@@ -228,9 +240,9 @@ def update_estimates(run: Row, i: int, started_at: float, wait: float, service: 
         if stage.n_estimates == 1:
             stage.mean_gap = gap
         else:
-            stage.mean_gap += ESTIMATE_WEIGHT * (gap - stage.mean_gap)
-        stage.mean_wait += ESTIMATE_WEIGHT * (wait - stage.mean_wait)
-        stage.mean_service += ESTIMATE_WEIGHT * (service - stage.mean_service)
+            stage.mean_gap = weighted(stage.mean_gap, gap)
+        stage.mean_wait = weighted(stage.mean_wait, wait)
+        stage.mean_service = weighted(stage.mean_service, service)
     stage.last_start = started_at
     stage.n_estimates += 1
     shown.est_lambda = 1.0 / stage.mean_gap if stage.mean_gap > 0.0 else 0.0

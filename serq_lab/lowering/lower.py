@@ -26,6 +26,7 @@ from serq_lab.kernel.storage.tables import (
     Mode,
     OpKind,
     ProgramTables,
+    Share,
     StageKind,
 )
 from serq_lab.kernel.streams import ARRIVALS, EVICTION, SESSION, WORKLOAD, new_streams, refill_address
@@ -43,6 +44,7 @@ from serq_lab.source import Span
 REFRESHED = {"work": 0, "budget_left": 1}
 MODES = {None: Mode.NONE, "prefill": Mode.PREFILL, "decode": Mode.DECODE}
 STAGE_KINDS = {"fifo": StageKind.FIFO, "ps": StageKind.PS, "delay": StageKind.DELAY, "step": StageKind.STEP}
+SHARES = {None: Share.NONE, "maxmin": Share.MAXMIN, "bottleneck": Share.BOTTLENECK}
 ARRIVAL_KINDS = {
     "none": ArrivalKind.NONE, "renewal": ArrivalKind.RENEWAL, "poisson": ArrivalKind.POISSON,
     "closed": ArrivalKind.CLOSED, "batch": ArrivalKind.BATCH,
@@ -110,6 +112,7 @@ class LoweredProgram:
             init=self._init,
             has_init=bool(self.model.init),
             start=self._start,
+            share=SHARES[self.model.share],
             horizon=constants.horizon,
             warmup=constants.warmup,
             limit=constants.arrivals or 0,
@@ -121,6 +124,8 @@ class LoweredProgram:
         pools, stages = np.repeat(self._pools, n_pools), np.repeat(self._stages, n_stages)
         pools["cap"] = np.repeat(np.array(constants.caps, dtype=np.float64), n_pools)
         pools["block"] = np.repeat(np.array(constants.blocks, dtype=np.float64), n_pools)
+        capacities = [value(s.capacity, constants.lets) if s.is_flow and s.capacity else 0.0 for s in self.model.stages]
+        stages["flow_capacity"] = np.repeat(capacities, n_stages)
         stages["servers"] = np.repeat(np.array(constants.servers, dtype=np.int64), n_stages)
         return pools, stages
 
@@ -260,6 +265,11 @@ class LoweredProgram:
     def _write_run(self, s: m.Run) -> None:
         self._member(s.stages[0], is_pool=False)
         self._code.argument(s.work, self._stream)
+        if self.model.stages[s.stages[0].family].is_flow:
+            first_target = len(self._targets)
+            others = [self._target(stage, is_pool=False) for stage in s.stages[1:]]
+            self._stop(OpKind.FLOW, s.span, first_target=first_target, n_targets=len(others))
+            return
         growing = -1 if s.growing is None else self._target(s.growing)
         self._stop(OpKind.RUN, s.span, mode=MODES[s.mode], growing=growing)
 
@@ -341,9 +351,8 @@ class LoweredProgram:
                         self._refreshes.append(wanted)
         return first, len(self._refreshes) - first
 
-    def _target(self, target: m.Target) -> int:
-        row = self._target_row(target, is_pool=True)
-        self._targets.append(row)
+    def _target(self, target: m.Target, is_pool: bool = True) -> int:
+        self._targets.append(self._target_row(target, is_pool))
         return len(self._targets) - 1
 
     def _target_row(self, target: m.Target, is_pool: bool) -> tuple[int, int, int, int]:

@@ -37,5 +37,3 @@ def _what_cannot_run(model: m.Model) -> Iterator[tuple[Span, str]]:
             yield part.lease[0].span, "a lease"
         elif isinstance(part, m.Load):
             yield part.span, "a load"
-        elif isinstance(part, m.Run) and len(part.stages) > 1:
-            yield part.span, "a run on several stages"

@@ -37,7 +37,7 @@ from serq_lab.kernel.storage.state import (
 )
 from serq_lab.kernel.storage.tables import ProgramTables
 
-GROWING_TABLES = ("sessions", "vectors", "owns", "allocations", "entries", "snapshots")
+GROWING_TABLES = ("sessions", "vectors", "owns", "allocations", "hops", "entries", "snapshots")
 
 
 class RunTables(NamedTuple):
@@ -72,6 +72,7 @@ class RunTables(NamedTuple):
     init: int
     has_init: bool
     start: int
+    share: int
     horizon: float
     warmup: float
     limit: int
@@ -140,14 +141,15 @@ class Simulation:
     def _fill_run(self) -> None:
         tables, run = self.tables, self.runs[0]
         for name in ("horizon", "warmup", "limit", "arrival_kind", "gap", "gap_span", "population", "init", "has_init",
-                     "start", "has_caches", "has_keyed_entries"):  # fmt: skip
+                     "start", "share", "has_caches", "has_keyed_entries"):  # fmt: skip
             run[name] = getattr(tables, name)
         run["n_pools"], run["n_stages"] = len(self.pools), len(self.stages)
         run["n_gauges"], run["n_slots"] = len(self.gauges), tables.n_attributes
         run["vector_bytes"] = 8 * (tables.n_attributes + len(self.pools))
         run["reallocate"], run["go"] = REALLOCATE_ADDRESS, tables.go
         run["window_end"] = tables.warmup + (tables.horizon - tables.warmup) / N_WINDOWS
-        for name in ("ready_head", "ready_tail", "free_session", "free_allocation", "free_entry", "asking"):
+        for name in ("ready_head", "ready_tail", "free_session", "free_allocation", "free_entry", "asking",
+                     "flow_head", "flow_tail", "free_hop", "flow_event", "pending_flow"):  # fmt: skip
             run[name] = -1
         program = tables.program._asdict()
         for name in ("ops", "claims", "targets", "expressions", "refreshes"):

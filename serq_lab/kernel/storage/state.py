@@ -31,10 +31,11 @@ SESSION = record(
     pending=I8, innermost=I8, queue_pool=I8, queued_at=F8, admission=I8, was_preempted=I8, was_stuck=I8,
     # a growth that stalls
     grow_allocation=I8, grow_units=F8,
-    # its job: one at a time; `mark` is the ps clock's or the end's, `work` what is left of a step's tokens
+    # its job: one at a time; `mark` is the ps clock's or the end's, `work` what is left of a step's tokens, or of a
+    # flow at `flows_at`
     stage=I8, mode=I8, work=F8, mark=F8, joined_at=F8, started_at=F8, job_event=I8,
     job_next=I8, job_previous=I8,
-    growing=I8, scheduled=F8, is_served=I8, first_flow=I8,
+    growing=I8, scheduled=F8, is_served=I8, first_hop=I8, rate=F8,
     first_lease=I8, trace_row=I8, trace_last=I8,
     token_at=F8, has_token=I8, has_decoded=I8, preempted_stage=I8,
 )  # fmt: skip
@@ -54,6 +55,10 @@ ENTRY = record(owner=I8, pool=I8, units=F8, released_at=F8, next=I8, previous=I8
 # A session's own entry in a pool (row: session * n_pools + pool), -1 when none; how far its previous preemption got.
 OWN = record(entry=I8, preempted_position=F8)
 
+# One stage of a flow. Those of a flow are linked by `next_hop`, those of a stage by `next` and `previous`, in order of
+# joining.
+HOP = record(session=I8, stage=I8, next_hop=I8, next=I8, previous=I8)
+
 POOL = record(
     cap=F8, block=F8, first_evict_key=I8, n_evict_keys=I8, first_queue_key=I8, n_queue_keys=I8, is_lifo=I8, via=I8,
     spill_pool=I8, spill_stage=I8, spill_work=I8, spill_condition=I8, is_memory=I8,
@@ -63,12 +68,14 @@ POOL = record(
     rejected=I8, stuck=I8, rejected_least=F8, rejected_most=F8,
 )  # fmt: skip
 
+# The jobs from `job_head` on are sessions; at a stage that flows share they are hops.
 STAGE = record(
     kind=I8, servers=I8, capacity=I8, budget=I8, chunk=I8, cost=I8, memory=I8, order=I8, first_key=I8,
     n_keys=I8, only=I8,
     is_flow=I8, is_estimated=I8, is_listed=I8, heap=I8, span=I8,
     n_in_service=I8, wait_head=I8, wait_tail=I8, job_head=I8, job_tail=I8, n_jobs=I8,
     clock=F8, clock_at=F8, rate=F8, is_dirty=I8, pending_event=I8, pending_session=I8, pending_mark=F8,
+    flow_capacity=F8, capacity_left=F8, n_unrated=I8,
     n_estimates=I8, last_start=F8, mean_gap=F8, mean_wait=F8, mean_service=F8,
     completed=I8, wait_sum=F8, service_sum=F8,
     is_running=I8, n_scheduled=I8, iterations=I8, iteration_at=F8, prefill_only_time=F8, decode_only_time=F8,
@@ -89,7 +96,7 @@ class EventKind(IntEnum):
     PS_END = 3  # subject is the stage
     LEASE_END = 4  # subject is the allocation
     ITERATION_END = 5  # subject is the stage
-    FLOW_END = 6
+    FLOW_END = 6  # of whichever flow ends first
 
 
 OBSERVATION = record(samples=I8, samples_room=I8, n=I8)
@@ -122,15 +129,15 @@ STAGE_SHOWN = record(
 
 _TABLES = {
     "ops": OP, "claims": CLAIM, "targets": TARGET, "expressions": EXPRESSION, "refreshes": REFRESH,
-    "sessions": SESSION, "allocations": ALLOCATION, "entries": ENTRY, "owns": OWN, "pools": POOL, "stages": STAGE,
-    "heaps": HEAP, "gauges": GAUGE, "windows": WINDOW,
+    "sessions": SESSION, "allocations": ALLOCATION, "hops": HOP, "entries": ENTRY, "owns": OWN,
+    "pools": POOL, "stages": STAGE, "heaps": HEAP, "gauges": GAUGE, "windows": WINDOW,
     "scratch": SCRATCH, "board": BOARD, "pools_shown": POOL_SHOWN, "stages_shown": STAGE_SHOWN,
 }  # fmt: skip
 
 RUN = record(
     # settings
     horizon=F8, warmup=F8, limit=I8, arrival_kind=I8, gap=I8, gap_span=I8, population=I8, init=I8, start=I8,
-    n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8, go=I8,
+    n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8, go=I8, share=I8,
     has_caches=I8, has_keyed_entries=I8, has_init=I8,
     # counters and clocks
     now=F8, order=I8, has_begun=I8, has_open_top=I8, is_settling=I8, events=I8, arrivals=I8, ended=I8,
@@ -140,6 +147,9 @@ RUN = record(
     # lists
     ready_head=I8, ready_tail=I8, free_session=I8, n_sessions=I8, free_allocation=I8, n_allocations=I8,
     free_entry=I8, n_entries=I8, n_waiting=I8, n_dirty=I8, n_idle_steps=I8,
+    # flows, in order of starting, linked as jobs are
+    flow_head=I8, flow_tail=I8, free_hop=I8, n_hops=I8, flows_at=F8, have_flows_changed=I8, flow_event=I8,
+    pending_flow=I8,
     # vectors: n_slots float64 a session, then one cachedin a pool; snapshots of the same for keyed entries
     vectors=I8, vectors_room=I8, snapshots=I8, snapshots_room=I8,
     **{name + suffix: I8 for name in _TABLES for suffix in ("", "_room")},
@@ -152,6 +162,7 @@ expression_at = rows_of(RUN, "expressions", EXPRESSION, is_fixed=True)
 refresh_at = rows_of(RUN, "refreshes", REFRESH, is_fixed=True)
 session_at = rows_of(RUN, "sessions", SESSION)
 allocation_at = rows_of(RUN, "allocations", ALLOCATION)
+hop_at = rows_of(RUN, "hops", HOP)
 entry_at = rows_of(RUN, "entries", ENTRY)
 own_at = rows_of(RUN, "owns", OWN)
 pool_at = rows_of(RUN, "pools", POOL, is_fixed=True)
@@ -170,6 +181,7 @@ ensure_sessions = growth_of(RUN, "sessions", SESSION)
 ensure_vectors = growth_of(RUN, "vectors", SCRATCH)
 ensure_snapshots = growth_of(RUN, "snapshots", SCRATCH)
 ensure_allocations = growth_of(RUN, "allocations", ALLOCATION)
+ensure_hops = growth_of(RUN, "hops", HOP)
 ensure_entries = growth_of(RUN, "entries", ENTRY)
 ensure_owns = growth_of(RUN, "owns", OWN)
 ensure_items = growth_of(HEAP, "items", HEAP_ITEM)
