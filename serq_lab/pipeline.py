@@ -148,7 +148,7 @@ class Program:
             `check` found the engine in the wrong: when, where and with which numbers.
         """
         from serq_lab.kernel.event_loop import simulate
-        from serq_lab.kernel.invariants import InvariantError
+        from serq_lab.kernel.invariants.reading import InvariantError
         from serq_lab.report.report import Report
 
         if trace is not None and self.model.trace is None:

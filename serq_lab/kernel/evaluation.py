@@ -15,6 +15,7 @@ from serq_lab.kernel.storage.state import (
     allocation_at,
     board_at,
     expression_at,
+    hop_at,
     refresh_at,
     session_at,
     stage_at,
@@ -52,6 +53,8 @@ def set_slot(run: Row, s: int, slot: int, value: float) -> None:
 def work_at(run: Row, i: int) -> float:
     """The work left at a stage, summed in the order in which its jobs joined."""
     stage = stage_at(run, i)
+    if stage.is_flow:
+        return flow_work_at(run, stage.job_head)
     clock = stage.clock + stage.rate * (run.now - stage.clock_at)
     total = 0.0
     s = stage.job_head
@@ -156,6 +159,18 @@ def refresh_budget_left(run: Row, i: int) -> None:
     stage_shown_at(run, i).budget_left = budget_left_at(run, i)
     board.residents, board.decoders = residents, decoders
     board.kv_decode, board.kv_prefill = kv_decode, kv_prefill
+
+
+@kernel
+def flow_work_at(run: Row, h: int) -> float:
+    """The work left of the flows of a stage, whose first hop is h."""
+    total = 0.0
+    while h >= 0:
+        hop = hop_at(run, h)
+        session = session_at(run, hop.session)
+        total += max(0.0, session.work - session.rate * (run.now - run.flows_at))
+        h = hop.next
+    return total
 
 
 @kernel

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from time import perf_counter
 
 from serq_lab.kernel.evaluation import NO_SESSION, evaluate, fail
-from serq_lab.kernel.invariants import Invariants
+from serq_lab.kernel.flows import end_flow, rate_flows
+from serq_lab.kernel.invariants.checks import Invariants
 from serq_lab.kernel.leaving import end_lease
 from serq_lab.kernel.pools import serve_pools
 from serq_lab.kernel.records import FailureKind, Records
@@ -72,6 +73,8 @@ def settle(run: Row) -> None:
     run.is_settling = 0
     if rarely(run.n_dirty > 0) or rarely(run.n_steps > 0):
         settle_stages(run)
+    if rarely(run.have_flows_changed != 0):
+        rate_flows(run)
     if rarely(run.n_gauges > 0):
         record_gauges(run)
 
@@ -108,6 +111,9 @@ def handle(run: Row, kind: int, subject: int, order: int) -> None:
     elif kind == EventKind.LEASE_END:
         if allocation_at(run, subject).lease_event == order:
             end_lease(run, subject)
+    elif kind == EventKind.FLOW_END:
+        if run.flow_event == order:
+            end_flow(run)
     elif kind == EventKind.WARMUP:
         board_at(run, 0).is_warm = 1
         restart_averages(run)

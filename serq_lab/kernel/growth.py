@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from serq_lab.kernel.cache.entries import TOLERANCE, round_up
 from serq_lab.kernel.evaluation import fail, set_slot
+from serq_lab.kernel.flows import remove_flow
 from serq_lab.kernel.leaving import held_on, remove_session, undo_hold
 from serq_lab.kernel.pools import (
     come_to_hold,
@@ -140,7 +141,10 @@ def leave_place(run: Row, s: int) -> None:
         session.pending = -1
     elif place == Place.GROWING:
         leave_growers(run, allocation_at(run, session.grow_allocation).pool, s)
-    if session.stage >= 0:
+    i = session_at(run, s).stage
+    if i >= 0 and stage_at(run, i).is_flow:
+        remove_flow(run, s)
+    elif i >= 0:
         take_job(run, s)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from serq_lab.kernel.cache.entries import TOLERANCE
 from serq_lab.kernel.cache.prefixes import drop_entry
 from serq_lab.kernel.evaluation import evaluate, fail, refresh, resolve, set_slot, vector_of
+from serq_lab.kernel.flows import start_flow
 from serq_lab.kernel.growth import grow_now
 from serq_lab.kernel.leaving import NEVER_PREEMPTED, held_on, leave_hold, release, remove_session
 from serq_lab.kernel.pools import ADMITTED, REJECTED, advance, join_pool
@@ -160,6 +161,9 @@ def carry_out(run: Row, s: int, o: int) -> bool:
         load_trace_row(run, s)
     elif kind == OpKind.REFRESH:
         refresh(run, op.first_refreshed, op.n_refreshed)
+    elif kind == OpKind.FLOW:
+        start_flow(run, s, o)
+        return False
     return True
 
 

@@ -11,7 +11,7 @@ from serq_lab.kernel.statistics import set_number
 from serq_lab.kernel.step.residents import join_residents, leave_residents
 from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.event_heap import push, remove_at, schedule
-from serq_lab.kernel.storage.lists import append_session, free_row, make_ready, new_row, unlink_session
+from serq_lab.kernel.storage.lists import append_session, free_row, make_ready, unlink_session
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
     EventKind,
@@ -115,16 +115,6 @@ def take_job(run: Row, s: int) -> None:
 
 
 @kernel
-def start_ownerless_job(run: Row, i: int, work: float) -> None:
-    """A job that no session waits for: what a spill costs."""
-    if not work > 0.0:
-        return
-    s = new_row(run)
-    session_at(run, s).is_ownerless = 1
-    start_job(run, s, i, work)
-
-
-@kernel
 def leave_line(run: Row, s: int, i: int) -> None:
     """Take a session out of the line that waits for a server."""
     stage, session = stage_at(run, i), session_at(run, s)
@@ -137,7 +127,24 @@ def leave_line(run: Row, s: int, i: int) -> None:
 
 @inlined
 def complete_job(run: Row, s: int, i: int) -> None:
-    """Count a job that is done, and let its session go on."""
+    """A job is done: it is counted, and its session goes on."""
+    count_job(run, s, i)
+    leave_stage(run, s, i)
+    go_on(run, s)
+
+
+@inlined
+def go_on(run: Row, s: int) -> None:
+    """A session's job is done, and it continues; one that no session waits for is gone."""
+    if rarely(session_at(run, s).is_ownerless != 0):
+        free_row(run, s)
+    else:
+        make_ready(run, s)
+
+
+@inlined
+def count_job(run: Row, s: int, i: int) -> None:
+    """Count a job that a stage has done."""
     stage, session = stage_at(run, i), session_at(run, s)
     wait, service = session.started_at - session.joined_at, run.now - session.started_at
     if board_at(run, 0).is_warm:
@@ -146,11 +153,6 @@ def complete_job(run: Row, s: int, i: int) -> None:
         stage.service_sum += service
     if rarely(stage.is_estimated != 0):
         update_estimates(run, i, session.started_at, wait, service)
-    leave_stage(run, s, i)
-    if rarely(session_at(run, s).is_ownerless != 0):
-        free_row(run, s)
-    else:
-        make_ready(run, s)
 
 
 @inlined
@@ -267,6 +269,12 @@ def leave_share(run: Row, s: int, i: int) -> None:
     mark_dirty(run, i)
 
 
+@inlined
+def weighted(mean: float, value: float) -> float:
+    """An exponentially weighted average with one more value."""
+    return (1.0 - ESTIMATE_WEIGHT) * mean + ESTIMATE_WEIGHT * value
+
+
 @kernel
 def update_estimates(run: Row, i: int, started_at: float, wait: float, service: float) -> None:
     """Exponentially weighted averages over completed jobs, the first value taken whole (section 7.6)."""
@@ -278,9 +286,9 @@ def update_estimates(run: Row, i: int, started_at: float, wait: float, service: 
         if stage.n_estimates == 1:
             stage.mean_gap = gap
         else:
-            stage.mean_gap += ESTIMATE_WEIGHT * (gap - stage.mean_gap)
-        stage.mean_wait += ESTIMATE_WEIGHT * (wait - stage.mean_wait)
-        stage.mean_service += ESTIMATE_WEIGHT * (service - stage.mean_service)
+            stage.mean_gap = weighted(stage.mean_gap, gap)
+        stage.mean_wait = weighted(stage.mean_wait, wait)
+        stage.mean_service = weighted(stage.mean_service, service)
     stage.last_start = started_at
     stage.n_estimates += 1
     shown.est_lambda = 1.0 / stage.mean_gap if stage.mean_gap > 0.0 else 0.0

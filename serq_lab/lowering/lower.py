@@ -27,6 +27,7 @@ from serq_lab.kernel.storage.tables import (
     OpKind,
     OrderKind,
     ProgramTables,
+    Share,
     StageKind,
 )
 from serq_lab.lowering.board import BoardLayout
@@ -43,7 +44,6 @@ from serq_lab.lowering.readings import (
     refreshed_for,
 )
 from serq_lab.lowering.segments import SegmentWriter
-from serq_lab.lowering.support import refuse_what_cannot_run
 from serq_lab.lowering.traces import NO_TRACE, Trace, choice_words
 from serq_lab.lowering.trees import expressions_of
 from serq_lab.semantics import model as m
@@ -56,6 +56,7 @@ ORDER_KINDS = {
     "admission": OrderKind.ADMISSION, "by": OrderKind.BY, "decode_first": OrderKind.DECODE_FIRST,
     "exclusive_prefill": OrderKind.EXCLUSIVE_PREFILL,
 }  # fmt: skip
+SHARES = {None: Share.NONE, "maxmin": Share.MAXMIN, "bottleneck": Share.BOTTLENECK}
 ARRIVAL_KINDS = {
     "none": ArrivalKind.NONE, "renewal": ArrivalKind.RENEWAL, "poisson": ArrivalKind.POISSON,
     "closed": ArrivalKind.CLOSED, "batch": ArrivalKind.BATCH,
@@ -125,6 +126,7 @@ class LoweredProgram:
             init=self._init,
             has_init=bool(self.model.init),
             start=self._start,
+            share=SHARES[self.model.share],
             horizon=constants.horizon,
             warmup=constants.warmup,
             limit=constants.arrivals or 0,
@@ -143,7 +145,6 @@ class LoweredProgram:
 
     def _write_program(self) -> None:
         model = self.model
-        refuse_what_cannot_run(model)
         self._has_owns = keeps_prefixes(model) or preempts(model)
         self._members = Members(model, self.layout)
         self._has_keyed_entries = any(pool.evict_keys or pool.spill for pool in model.pools)
@@ -262,6 +263,11 @@ class LoweredProgram:
     def _write_run(self, s: m.Run) -> None:
         self._member(s.stages[0], is_pool=False)
         self._code.argument(s.work, self._stream)
+        if self.model.stages[s.stages[0].family].is_flow:
+            first_target = len(self._targets)
+            others = [self._target(stage, is_pool=False) for stage in s.stages[1:]]
+            self._stop(OpKind.FLOW, s.span, first_target=first_target, n_targets=len(others))
+            return
         growing = -1 if s.growing is None else self._target(s.growing)
         self._stop(OpKind.RUN, s.span, mode=MODES[s.mode], growing=growing)
 
@@ -337,9 +343,8 @@ class LoweredProgram:
         self._refreshes.extend(refreshed_for(tree, self.model, self.layout))
         return first, len(self._refreshes) - first
 
-    def _target(self, target: m.Target) -> int:
-        row = self._target_row(target, is_pool=True)
-        self._targets.append(row)
+    def _target(self, target: m.Target, is_pool: bool = True) -> int:
+        self._targets.append(self._target_row(target, is_pool))
         return len(self._targets) - 1
 
     def _target_row(self, target: m.Target, is_pool: bool) -> tuple[int, int, int, int]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from serq_lab.kernel.storage.state import POOL, STAGE
 from serq_lab.lowering.board import BoardLayout
 from serq_lab.semantics import model as m
+from serq_lab.semantics.expressions import value
 
 NONE = -1
 
@@ -28,6 +29,7 @@ class Members:
 
     def __init__(self, model: m.Model, layout: BoardLayout) -> None:
         self.pools, self.stages = np.zeros(len(model.pools), dtype=POOL), np.zeros(len(model.stages), dtype=STAGE)
+        self._families = model.stages
         self._pool_sizes = [pool.n_members for pool in model.pools]
         self._stage_sizes = [stage.n_members for stage in model.stages]
         first_pools, first_stages = layout.first_pool, layout.first_stage
@@ -49,6 +51,8 @@ class Members:
         for name, numbers in self._links.items():
             pools[name] = numbers
         stages["memory"] = self._memories
+        capacities = [value(s.capacity, constants.lets) if s.is_flow and s.capacity else 0.0 for s in self._families]
+        stages["flow_capacity"] = np.repeat(capacities, self._stage_sizes)
         return pools, stages
 
 

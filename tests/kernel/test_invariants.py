@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import serq_lab
-from serq_lab.kernel.invariants import InvariantError, Invariants
+from serq_lab.kernel.invariants.checks import Invariants
+from serq_lab.kernel.invariants.reading import InvariantError
 from serq_lab.kernel.storage import state
 from serq_lab.kernel.storage.setup import Simulation
 from tests.kernel.running import simulation_of
@@ -248,6 +249,68 @@ DAMAGES = {
     damage_shared_jobs: "in its heap are",
     damage_job_event: "never ends",
 }
+
+
+FLOWS = """
+share maxmin; stage a : ps(1); stage b : ps(2);
+workload { arrive batch(4); } session { branch (serial == 0) { run a (1); } run a, b (1 + serial); }
+run { horizon 100; }
+"""
+
+
+def damage_rate(s: Simulation) -> None:
+    sessions(s)["rate"][s.runs["flow_head"][0]] *= 10
+
+
+def damage_flow_place(s: Simulation) -> None:
+    sessions(s)["stage"][s.runs["flow_head"][0]] = 7
+
+
+def damage_flow_count(s: Simulation) -> None:
+    s.stages["n_jobs"][1] += 1
+
+
+def damage_hop_stage(s: Simulation) -> None:
+    rows(s, "hops", state.HOP)["stage"][s.stages["job_head"][1]] = 0
+
+
+def damage_hop_owner(s: Simulation) -> None:
+    rows(s, "hops", state.HOP)["session"][s.stages["job_head"][1]] += 1
+
+
+def damage_free_hops(s: Simulation) -> None:
+    s.runs["n_hops"] += 1
+
+
+def damage_flow_end(s: Simulation) -> None:
+    s.runs["flow_event"] = -1
+
+
+def damage_flow_pending(s: Simulation) -> None:
+    s.runs["pending_flow"] = -1
+
+
+FLOW_DAMAGES = {
+    damage_rate: "carries .*, over its capacity",
+    damage_flow_place: "not the session",
+    damage_flow_count: "stage 1 counts 5 flows",
+    damage_hop_stage: "stage 1 has flows of stages",
+    damage_hop_owner: "has the hops of others",
+    damage_free_hops: "are free or a flow's",
+    damage_flow_end: "never ends",
+    damage_flow_pending: "none of the flows .* ends next",
+}
+
+
+@pytest.mark.parametrize("damage", FLOW_DAMAGES, ids=lambda damage: damage.__name__)
+def test_damage_to_flows_is_seen(damage: Any) -> None:
+    simulation = simulation_of(FLOWS, 1)
+    checked = Invariants(simulation)
+    checked.live, checked.arrivals = set(range(4)), 4
+    checked.check()
+    damage(simulation)
+    with pytest.raises(InvariantError, match=FLOW_DAMAGES[damage]):
+        checked.check()
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)

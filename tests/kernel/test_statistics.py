@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
+import pyserq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -91,3 +93,17 @@ def test_a_gauge_has_one_point_an_instant_and_remembers_a_nan_once() -> None:
     assert [math.isnan(value) for value in report.gauge["ratio"].values] == [True, False, True]
     assert report.gauge["used"].times.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert report.gauge["used"].values.tolist() == [0.0, 1.0, 2.0, 1.0, 0.0]
+
+
+def test_estimates_are_the_reference_s_to_the_bit(tmp_path: Path) -> None:
+    text = """
+      stage desk : fifo; workload { arrive renewal(~uniform(0.5, 2)); }
+      session { run desk (~uniform(0, 2)); observe l = est_lambda(desk); observe r = est_rho(desk);
+        observe w = est_wait(desk); }
+      run { horizon 300; }
+    """
+    path = tmp_path / "program.sq"
+    path.write_text(text, encoding="utf-8")
+    theirs, ours = pyserq.run(pyserq.compile(str(path))), serq_lab.compile(text).run()
+    for name in ("l", "r", "w"):
+        assert ours.observe[name].samples.tolist() == list(theirs.observe(name).samples)

@@ -54,13 +54,6 @@ def cases(folder: str) -> list[Case]:
     return found
 
 
-def pending() -> dict[str, str]:
-    """Names of programs that need what the engine does not run yet, with the reason: ``NAME reason``, a line
-    each."""
-    lines = (HERE / "pending.txt").read_text(encoding="utf-8").splitlines()
-    return dict(line.split(maxsplit=1) for line in lines if line.strip() and not line.startswith("#"))
-
-
 def run(case: Case, *, check: bool = False) -> Report:
     """Run a case with its overrides."""
     overrides = case.expected.get("overrides", {})

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import serq_lab
-from tests.parity.cases import HERE, Case, cases, compare, differences, pending, run
+from tests.parity.cases import HERE, Case, cases, compare, differences, run
 
-CORPUS, RANDOM, PENDING = cases("corpus"), cases("random"), pending()
+CORPUS, RANDOM = cases("corpus"), cases("random")
 
 
 def named(found: list[Case]) -> list[object]:
@@ -19,24 +18,16 @@ def named(found: list[Case]) -> list[object]:
 def test_nothing_was_lost() -> None:
     assert len(CORPUS) == len(list((HERE / "corpus").glob("*.sq"))) >= 80
     assert len(RANDOM) == len(list((HERE / "random").glob("*.sq"))) >= 120
-    assert set(PENDING) <= {case.name for case in CORPUS + RANDOM}
 
 
-@pytest.mark.parametrize("case", named([case for case in CORPUS + RANDOM if case.name not in PENDING]))
+@pytest.mark.parametrize("case", named(CORPUS + RANDOM))
 def test_numbers(case: Case) -> None:
     if "quirks" in case.expected:
         assert (HERE / "ours" / f"{case.name}.json").exists(), "record it: python -m tests.parity.cases NAME"
     assert compare(case, run(case)) == []
 
 
-@pytest.mark.parametrize("case", named([case for case in CORPUS + RANDOM if case.name in PENDING]))
-def test_what_is_pending_is_refused_at_a_place(case: Case) -> None:
-    with pytest.raises(serq_lab.ProgramError) as caught:
-        run(case)
-    assert all(fault.span is not None for fault in caught.value.diagnostics)
-
-
-@pytest.mark.parametrize("case", named([case for case in CORPUS if case.name not in PENDING]))
+@pytest.mark.parametrize("case", named(CORPUS))
 def test_the_engine_agrees_with_itself(case: Case) -> None:
     """With the engine's own invariants tested after every event, the report is the same."""
     assert run(case, check=True).to_json() == run(case).to_json()

@@ -22,7 +22,7 @@ from serq_lab.kernel.cache.entries import (
     unlink_entry,
 )
 from serq_lab.kernel.evaluation import evaluate_on, vector_of
-from serq_lab.kernel.stages import start_ownerless_job
+from serq_lab.kernel.flows import start_ownerless_job
 from serq_lab.kernel.statistics import set_cached
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (

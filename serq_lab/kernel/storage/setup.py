@@ -41,7 +41,7 @@ from serq_lab.kernel.storage.state import (
 from serq_lab.kernel.storage.tables import ProgramTables, StageKind
 
 GAP_BIN_RATIO = 1.01
-GROWING_TABLES = ("sessions", "vectors", "owns", "allocations", "entries", "snapshots")
+GROWING_TABLES = ("sessions", "vectors", "owns", "allocations", "hops", "entries", "snapshots")
 
 
 class TraceTables(NamedTuple):
@@ -89,6 +89,7 @@ class RunTables(NamedTuple):
     init: int
     has_init: bool
     start: int
+    share: int
     horizon: float
     warmup: float
     limit: int
@@ -168,7 +169,7 @@ class Simulation:
     def _fill_run(self) -> None:
         tables, run = self.tables, self.runs[0]
         for name in ("horizon", "warmup", "limit", "arrival_kind", "gap", "gap_span", "population", "init", "has_init",
-                     "start", "has_owns", "is_ordered", "has_keyed_entries"):  # fmt: skip
+                     "start", "share", "has_owns", "is_ordered", "has_keyed_entries"):  # fmt: skip
             run[name] = getattr(tables, name)
         run["n_pools"], run["n_stages"] = len(self.pools), len(self.stages)
         run["n_steps"] = np.count_nonzero(self.stages["kind"] == StageKind.STEP)
@@ -176,7 +177,8 @@ class Simulation:
         run["vector_bytes"] = 8 * (tables.n_attributes + len(self.pools))
         run["reallocate"], run["go"] = REALLOCATE_ADDRESS, tables.go
         run["window_end"] = tables.warmup + (tables.horizon - tables.warmup) / N_WINDOWS
-        for name in ("ready_head", "ready_tail", "free_session", "free_allocation", "free_entry", "asking"):
+        for name in ("ready_head", "ready_tail", "free_session", "free_allocation", "free_entry", "asking",
+                     "flow_head", "flow_tail", "free_hop", "flow_event", "pending_flow"):  # fmt: skip
             run[name] = -1
         program = tables.program._asdict()
         for name in ("ops", "claims", "targets", "expressions", "refreshes"):

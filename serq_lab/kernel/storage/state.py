@@ -31,7 +31,8 @@ SESSION = record(
     pending=I8, innermost=I8, queue_pool=I8, queued_at=F8, admission=I8, was_preempted=I8, was_stuck=I8,
     # a growth that stalls
     grow_allocation=I8, grow_units=F8,
-    # its job: one at a time; `mark` is the ps clock's or the end's, `work` what is left of a step's tokens
+    # its job: one at a time; `mark` is the ps clock's or the end's, `work` what is left of a step's tokens, or of a
+    # flow at `flows_at`
     stage=I8, mode=I8, work=F8, mark=F8, joined_at=F8, started_at=F8, job_event=I8,
     job_next=I8, job_previous=I8,
     # at a step stage: the pool that it grows in (-1: none) and what it stalls for, the residents' order, the tokens of
@@ -39,7 +40,7 @@ SESSION = record(
     growing=I8, grow_short=F8, resident_next=I8, resident_previous=I8, is_taken=I8, scheduled=F8, scheduled_next=I8,
     # its last token: when, at which stage, in which turn; the turn of its last decode
     token_at=F8, token_stage=I8, token_turn=F8, decode_turn=F8, is_set_back=I8,
-    first_lease=I8, trace_row=I8, trace_end=I8, is_ownerless=I8, first_flow=I8,
+    first_lease=I8, trace_row=I8, trace_end=I8, is_ownerless=I8, first_hop=I8, rate=F8,
 )  # fmt: skip
 
 # One claim of a hold on one pool, or a lease of it. The claims of a hold are linked by `next_claim`; the first of them,
@@ -57,6 +58,10 @@ ENTRY = record(owner=I8, pool=I8, units=F8, released_at=F8, next=I8, previous=I8
 # A session's own entry in a pool (row: session * n_pools + pool), -1 when none; how far its previous preemption got.
 OWN = record(entry=I8, preempted_position=F8)
 
+# One stage of a flow. Those of a flow are linked by `next_hop`, those of a stage by `next` and `previous`, in order of
+# joining.
+HOP = record(session=I8, stage=I8, next_hop=I8, next=I8, previous=I8)
+
 POOL = record(
     cap=F8, block=F8, first_evict_key=I8, n_evict_keys=I8, first_queue_key=I8, n_queue_keys=I8, is_lifo=I8, via=I8,
     spill_pool=I8, spill_stage=I8, spill_work=I8, spill_condition=I8, is_memory=I8,
@@ -68,12 +73,14 @@ POOL = record(
     rejected=I8, stuck=I8, rejected_least=F8, rejected_most=F8,
 )  # fmt: skip
 
+# The jobs from `job_head` on are sessions; at a stage that flows share they are hops.
 STAGE = record(
     kind=I8, servers=I8, capacity=I8, budget=I8, chunk=I8, cost=I8, cost_span=I8, memory=I8, order=I8, first_key=I8,
     n_keys=I8, only=I8,
     is_flow=I8, is_estimated=I8, is_listed=I8, heap=I8, span=I8,
     n_in_service=I8, wait_head=I8, wait_tail=I8, job_head=I8, job_tail=I8, n_jobs=I8,
     clock=F8, clock_at=F8, rate=F8, is_dirty=I8, pending_event=I8, pending_session=I8, pending_mark=F8,
+    flow_capacity=F8, capacity_left=F8, n_unrated=I8,
     n_estimates=I8, last_start=F8, mean_gap=F8, mean_wait=F8, mean_service=F8,
     completed=I8, wait_sum=F8, service_sum=F8,
     # an engine: residents in order of admission, those with tokens in the present iteration
@@ -108,7 +115,7 @@ class EventKind(IntEnum):
     PS_END = 3  # subject is the stage
     LEASE_END = 4  # subject is the allocation
     ITERATION_END = 5  # subject is the stage
-    FLOW_END = 6
+    FLOW_END = 6  # of whichever flow ends first
 
 
 OBSERVATION = record(samples=I8, samples_room=I8, n=I8)
@@ -146,8 +153,8 @@ STAGE_SHOWN = record(
 
 _TABLES = {
     "ops": OP, "claims": CLAIM, "targets": TARGET, "expressions": EXPRESSION, "refreshes": REFRESH,
-    "sessions": SESSION, "allocations": ALLOCATION, "entries": ENTRY, "owns": OWN, "pools": POOL, "stages": STAGE,
-    "heaps": HEAP, "gauges": GAUGE, "windows": WINDOW,
+    "sessions": SESSION, "allocations": ALLOCATION, "hops": HOP, "entries": ENTRY, "owns": OWN,
+    "pools": POOL, "stages": STAGE, "heaps": HEAP, "gauges": GAUGE, "windows": WINDOW,
     "trace_rows": TRACE_ROW, "trace_sessions": TRACE_SESSION, "trace_words": WORD, "gap_edges": SCRATCH,
     "scratch": SCRATCH, "board": BOARD, "pools_shown": POOL_SHOWN, "stages_shown": STAGE_SHOWN,
 }  # fmt: skip
@@ -155,7 +162,7 @@ _TABLES = {
 RUN = record(
     # settings
     horizon=F8, warmup=F8, limit=I8, arrival_kind=I8, gap=I8, gap_span=I8, population=I8, init=I8, start=I8,
-    n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8, go=I8,
+    n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8, go=I8, share=I8,
     has_owns=I8, has_keyed_entries=I8, has_init=I8, n_steps=I8, is_ordered=I8,
     # counters and clocks
     now=F8, order=I8, has_begun=I8, has_open_top=I8, is_settling=I8, events=I8, arrivals=I8, ended=I8,
@@ -165,6 +172,9 @@ RUN = record(
     # lists
     ready_head=I8, ready_tail=I8, free_session=I8, n_sessions=I8, free_allocation=I8, n_allocations=I8,
     free_entry=I8, n_entries=I8, n_waiting=I8, n_dirty=I8,
+    # flows, in order of starting, linked as jobs are
+    flow_head=I8, flow_tail=I8, free_hop=I8, n_hops=I8, flows_at=F8, have_flows_changed=I8, flow_event=I8,
+    pending_flow=I8,
     # vectors: n_slots float64 a session, then one cachedin a pool; snapshots of the same for keyed entries
     vectors=I8, vectors_room=I8, snapshots=I8, snapshots_room=I8,
     **{name + suffix: I8 for name in _TABLES for suffix in ("", "_room")},
@@ -177,6 +187,7 @@ expression_at = rows_of(RUN, "expressions", EXPRESSION, is_fixed=True)
 refresh_at = rows_of(RUN, "refreshes", REFRESH, is_fixed=True)
 session_at = rows_of(RUN, "sessions", SESSION)
 allocation_at = rows_of(RUN, "allocations", ALLOCATION)
+hop_at = rows_of(RUN, "hops", HOP)
 entry_at = rows_of(RUN, "entries", ENTRY)
 own_at = rows_of(RUN, "owns", OWN)
 pool_at = rows_of(RUN, "pools", POOL, is_fixed=True)
@@ -200,6 +211,7 @@ ensure_sessions = growth_of(RUN, "sessions", SESSION)
 ensure_vectors = growth_of(RUN, "vectors", SCRATCH)
 ensure_snapshots = growth_of(RUN, "snapshots", SCRATCH)
 ensure_allocations = growth_of(RUN, "allocations", ALLOCATION)
+ensure_hops = growth_of(RUN, "hops", HOP)
 ensure_entries = growth_of(RUN, "entries", ENTRY)
 ensure_owns = growth_of(RUN, "owns", OWN)
 ensure_items = growth_of(HEAP, "items", HEAP_ITEM)

@@ -39,11 +39,13 @@ class OpKind(IntEnum):
     REFRESH = 9  # what the next statement reads and is costly to keep up to date
     TURN = 10  # what a trace has to say at a turn
     READY = 11  # the end of `init`
+    FLOW = 12  # a run on stages that flows share, be it only one
 
 
 # One operation; the session goes on at `entry`. A hold `is_static` if its units and reserves cannot change while its
 # session waits; `cache`, `reuse`, `lease` and `lease_time` are its clauses, repeated at its LEAVE. `first_target` and
-# `n_targets` are the stages of a flow, `growing` a run's pool; `slot` the attribute that a choice sets.
+# `n_targets` are the stages of a flow but for its first, `growing` a run's pool; `slot` is the attribute that a choice
+# sets.
 OP = record(
     kind=I8, span=I8, entry=I8, expression=I8, slot=I8, first_target=I8, n_targets=I8, first_claim=I8, n_claims=I8,
     is_static=I8, reuse=I8, has_cache=I8, cache=I8, lease=I8, lease_time=I8, mode=I8, growing=I8, first_key=I8,
@@ -89,6 +91,14 @@ class ArrivalKind(IntEnum):
     POISSON = 2
     CLOSED = 3
     BATCH = 4
+
+
+class Share(IntEnum):
+    """How flows share their stages."""
+
+    NONE = 0
+    MAXMIN = 1
+    BOTTLENECK = 2
 
 
 class ProgramTables(NamedTuple):
