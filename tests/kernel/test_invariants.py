@@ -328,9 +328,9 @@ def test_a_checked_run_says_that_the_engine_is_wrong(monkeypatch: pytest.MonkeyP
     checks = []
 
     def check(invariants: Invariants) -> None:
-        checks.append(float(invariants.run["now"]))
+        checks.append(float(invariants.state.run["now"]))
         if len(checks) == 5:
-            damage_used(invariants.simulation)
+            damage_used(invariants.state.simulation)
         sound(invariants)
 
     sound = Invariants.check
