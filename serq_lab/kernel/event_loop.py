@@ -18,8 +18,10 @@ from serq_lab.kernel.pools import serve_pools
 from serq_lab.kernel.records import FailureKind, Records
 from serq_lab.kernel.sessions import MOST_AT_AN_INSTANT, create_session, run_ready, stop_going_nowhere
 from serq_lab.kernel.stages import end_job, end_shared_job, rate_stage
-from serq_lab.kernel.statistics import record_gauges, restart_averages, touch_all
+from serq_lab.kernel.statistics import record_gauges, restart_averages, show_iteration, touch_all
+from serq_lab.kernel.step.decoding import run_on
 from serq_lab.kernel.step.iteration import end_iteration, start_iteration
+from serq_lab.kernel.step.tokens import count_equal_gaps
 from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.entry import entry
 from serq_lab.kernel.storage.event_heap import EVENTS, close_top, schedule
@@ -28,6 +30,7 @@ from serq_lab.kernel.storage.setup import RunTables, Simulation
 from serq_lab.kernel.storage.state import (
     TAG_KINDS,
     EventKind,
+    IterationKind,
     allocation_at,
     board_at,
     heap_at,
@@ -62,7 +65,7 @@ def arrive(run: Row) -> None:
 def settle(run: Row) -> None:
     """Run every ready session and serve the pools until nothing is ready; then the stages go on, gauges are read."""
     run.is_settling = 1
-    run.n_at_instant = 0
+    run.n_at_instant, run.are_pools_stale = 0, 0
     while True:
         run_ready(run)
         if rarely(board_at(run, 0).failure != 0):
@@ -89,8 +92,10 @@ def settle_stages(run: Row) -> None:
         if stage.kind == StageKind.STEP:
             if is_last:
                 start_iteration(run, i)
-                if board_at(run, 0).failure != 0:
-                    return
+            if board_at(run, 0).failure != 0:
+                return
+            if not stage.is_running:
+                show_iteration(run, i, IterationKind.NONE, 0)
         elif stage.is_dirty:
             rate_stage(run, i)
 
@@ -107,7 +112,8 @@ def handle(run: Row, kind: int, subject: int, order: int) -> None:
         if stage_at(run, subject).pending_event == order:
             end_shared_job(run, subject)
     elif kind == EventKind.ITERATION_END:
-        end_iteration(run, subject)
+        if not run_on(run, subject):
+            end_iteration(run, subject)
     elif kind == EventKind.LEASE_END:
         if allocation_at(run, subject).lease_event == order:
             end_lease(run, subject)
@@ -200,6 +206,8 @@ def finish(run: Row) -> None:
     else:
         run.now = run.horizon
     touch_all(run)
+    for i in range(run.n_stages):
+        count_equal_gaps(run, i)
 
 
 @entry

@@ -68,19 +68,29 @@ def close_windows(run: Row) -> None:
 
 
 @kernel
-def account_iteration(run: Row, i: int) -> None:
-    """Count the time since the start of a step stage's running iteration, or since this was done last, to its kind."""
+def account_kind(run: Row, i: int) -> None:
+    """Count the time that a step stage has been in iterations of one kind to that kind."""
     stage = stage_at(run, i)
-    if not stage.is_running:
-        return
-    passed = run.now - stage.iteration_at
-    stage.iteration_at = run.now
+    passed = run.now - stage.kind_since
+    stage.kind_since = run.now
     if stage.iteration_kind == IterationKind.PREFILL:
         stage.prefill_only_time += passed
     elif stage.iteration_kind == IterationKind.DECODE:
         stage.decode_only_time += passed
     elif stage.iteration_kind == IterationKind.BOTH:
         stage.mixed_time += passed
+
+
+@inlined
+def show_iteration(run: Row, i: int, kind: int, n_decodes: int) -> None:
+    """The kind of a step stage's running iteration, if there is one, and its decodes; mostly as before."""
+    stage = stage_at(run, i)
+    if stage.iteration_kind != kind:
+        account_kind(run, i)
+        stage.iteration_kind = kind
+    if stage_shown_at(run, i).decodes != n_decodes:
+        touch_stage(run, i)
+        stage_shown_at(run, i).decodes = n_decodes
 
 
 @kernel
@@ -91,7 +101,7 @@ def touch_all(run: Row) -> None:
         touch_pool(run, p)
     for i in range(run.n_stages):
         touch_stage(run, i)
-        account_iteration(run, i)
+        account_kind(run, i)
 
 
 @kernel

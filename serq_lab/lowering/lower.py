@@ -35,7 +35,9 @@ from serq_lab.lowering.closures import ClosureCompiler, ClosureSegments
 from serq_lab.lowering.expressions import ExpressionCompiler
 from serq_lab.lowering.members import Members
 from serq_lab.lowering.readings import (
+    is_calm,
     is_static,
+    is_steady,
     keeps_prefixes,
     most_keys,
     preempts,
@@ -118,6 +120,7 @@ class LoweredProgram:
             has_owns=self._has_owns,
             has_keyed_entries=self._has_keyed_entries,
             trace=TraceTables(trace.rows, trace.sessions, choice_words(constants.seed)),
+            is_calm=is_calm(self.model),
             is_ordered=self.model.trace is not None and self.model.trace.ordered,
             arrival_kind=ARRIVAL_KINDS[self.model.arrivals.process],
             gap=self._gap,
@@ -199,6 +202,7 @@ class LoweredProgram:
             row["order"] = ORDER_KINDS[stage.order.kind]
             row["first_key"], row["n_keys"] = self._keys(stage.order.keys)
             row["only"] = -1 if stage.order.only is None else self._value(stage.order.only)
+        row["is_steady"] = is_steady(stage) and not any(pool.spill for pool in self.model.pools)
         row["reads_kv"] = reads_kv((stage.budget, stage.chunk, stage.order))
         row["cost_reads_kv"] = reads_kv(stage.cost)
         row["is_estimated"] = bool(read & {"est_lambda", "est_rho", "est_wait", "price"})

@@ -48,6 +48,33 @@ def reads_kv(tree: Any) -> bool:
     return any(isinstance(part, m.Context) and part.name in ("kv_decode", "kv_prefill") for part in parts(tree))
 
 
+def is_steady(stage: m.Stage) -> bool:
+    """Whether like iterations of a step stage follow from like residents: nothing else is read, nothing drawn."""
+    if stage.order is None or stage.order.kind == "by" or stage.order.only is not None:
+        return False
+    steady = (m.Draw, m.Now, m.Observable)
+    return not reads_kv(stage.budget) and not any(
+        isinstance(part, steady) for part in parts((stage.budget, stage.chunk, stage.cost))
+    )
+
+
+CALM = ("cachedin", "budget_left", "blocksize")
+
+
+def is_calm(model: m.Model) -> bool:
+    """Whether decoding alone changes nothing for those who wait: a head that does not fit still does not.
+
+    Nor do spills add events meanwhile.
+    """
+    headers = [(hold.claims, hold.reuse) for hold in holds_of(model)]
+    keys = [pool.queue_keys or () for pool in model.pools]
+    moving = (m.Draw, m.Now)
+    return not any(
+        isinstance(part, moving) or (isinstance(part, m.Observable) and part.name not in CALM)
+        for part in parts((*headers, *keys))
+    )
+
+
 def is_static(hold: m.Hold) -> bool:
     """Whether the units and reserves of a hold rest on lets and attributes alone: they cannot change in a queue."""
     readings = (m.Draw, m.Observable, m.Now, m.Context)

@@ -9,7 +9,7 @@ from serq_lab.kernel.evaluation import NO_SESSION, evaluate, fail, units_in_memo
 from serq_lab.kernel.leaving import held_on
 from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.stages import complete_job, show_busy
-from serq_lab.kernel.statistics import account_iteration, touch_stage
+from serq_lab.kernel.statistics import show_iteration
 from serq_lab.kernel.step.planning import first_queue, plan
 from serq_lab.kernel.step.tokens import give_token
 from serq_lab.kernel.storage.event_heap import schedule
@@ -21,7 +21,6 @@ from serq_lab.kernel.storage.state import (
     board_at,
     session_at,
     stage_at,
-    stage_shown_at,
 )
 from serq_lab.kernel.storage.tables import Mode
 
@@ -39,18 +38,17 @@ def start_iteration(run: Row, i: int) -> None:
     if not cost >= 0.0:
         fail(run, FailureKind.COST, stage.cost_span, cost)
         return
-    stage.is_running = 1
-    stage.iterations += 1
-    stage.iteration_at = run.now
-    stage.iteration_kind = IterationKind.NONE if stage.n_scheduled == n_decodes else IterationKind.PREFILL
+    kind: int = IterationKind.NONE if stage.n_scheduled == n_decodes else IterationKind.PREFILL
     if n_decodes > 0:
-        stage.iteration_kind += IterationKind.DECODE
+        kind += IterationKind.DECODE
         if board_at(run, 0).is_warm:
             stage.decode_iterations += 1
             stage.decode_sum += n_decodes
             stage.decode_time_sum += cost
-    touch_stage(run, i)
-    stage_shown_at(run, i).decodes = n_decodes
+    stage.is_running = 1
+    stage.iterations += 1
+    stage.iteration_start, stage.iteration_cost, stage.tokens = run.now, cost, board_at(run, 0).tokens
+    show_iteration(run, i, kind, n_decodes)
     show_busy(run, i)
     schedule(run, cost, EventKind.ITERATION_END, i)
 
@@ -103,9 +101,6 @@ def position_before(run: Row, s: int) -> float:
 def end_iteration(run: Row, i: int) -> None:
     """An iteration is over: its tokens are done, and with them some jobs."""
     stage = stage_at(run, i)
-    account_iteration(run, i)
-    touch_stage(run, i)
-    stage_shown_at(run, i).decodes = 0.0
     stage.is_running = 0
     s = stage.scheduled_head
     while s >= 0:

@@ -51,6 +51,8 @@ def plan(run: Row, i: int) -> bool:
         if not admit_next(run, i):
             break
     stage.is_planning = 0
+    if run.n_preemptions > n_preemptions:
+        run.are_pools_stale = 1
     return stage.n_scheduled > 0 or run.n_preemptions > n_preemptions
 
 
@@ -214,6 +216,20 @@ def first_queue(run: Row, i: int) -> int:
 
 
 @kernel
+def is_next_admitted(run: Row, i: int) -> bool:
+    """Whether the head of the first queue that a stage serves fits beside the residents' tokens of one iteration."""
+    p = first_queue(run, i)
+    if p < 0:
+        return False
+    stage = stage_at(run, i)
+    stage.is_admitting = 1
+    s = queue_head(run, p)
+    is_fit = fits(run, session_at(run, s).pending, s)
+    stage.is_admitting = 0
+    return is_fit
+
+
+@kernel
 def admit_next(run: Row, i: int) -> bool:
     """Admit the head of the first queue that a stage serves, and run it up to its first wait; false if none fits."""
     p = first_queue(run, i)
@@ -229,6 +245,7 @@ def admit_next(run: Row, i: int) -> bool:
         admit(run, s, head)
     stage.is_admitting = 0
     if is_fit:
+        run.are_pools_stale = 1
         make_ready(run, s)
         run_ready(run)
     return is_fit

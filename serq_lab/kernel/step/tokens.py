@@ -19,8 +19,8 @@ def give_token(run: Row, s: int, i: int, is_decode: bool) -> None:
     turn = load_float(vector_of(run, s) + 8 * TURN_NO)
     has_token = session.token_turn == turn
     follows = session.decode_turn == turn or (session.is_set_back and session.token_stage == i)
-    if has_token and (is_decode or follows):
-        record_gap(run, i, run.now - session.token_at)
+    if has_token and (is_decode or follows) and board_at(run, 0).is_warm:
+        record_gap(run, i, run.now - session.token_at, 1)
     session.token_at, session.token_stage, session.token_turn = run.now, i, turn
     session.is_set_back = 0
     if is_decode:
@@ -28,19 +28,31 @@ def give_token(run: Row, s: int, i: int, is_decode: bool) -> None:
 
 
 @inlined
-def record_gap(run: Row, i: int, gap: float) -> None:
-    """Count a gap between two tokens, after the warm-up."""
-    if not board_at(run, 0).is_warm:
-        return
+def record_gap(run: Row, i: int, gap: float, n: int) -> None:
+    """Count n equal gaps between tokens. Gaps that equal the ones before are gathered first: mostly they do."""
     stage = stage_at(run, i)
-    stage.gap_count += 1
-    stage.gap_sum += gap
-    if not is_in_bin(run, stage.gap_bin, gap):  # most gaps are like the one before
+    if gap != stage.equal_gap:
+        count_equal_gaps(run, i)
+        stage.equal_gap = gap
+    stage.n_equal_gaps += n
+
+
+@kernel
+def count_equal_gaps(run: Row, i: int) -> None:
+    """Add the gaps that were gathered to the sum and to their bin."""
+    stage = stage_at(run, i)
+    n, gap = stage.n_equal_gaps, stage.equal_gap
+    if n == 0:
+        return
+    stage.n_equal_gaps = 0
+    stage.gap_count += n
+    stage.gap_sum += n * gap
+    if not is_in_bin(run, stage.gap_bin, gap):  # most gaps are near the ones before
         stage.gap_bin = bin_of(run, gap)
     counted = gap_at(stage, stage.gap_bin)
     if counted.count == 0:
         counted.least, counted.greatest = gap, gap
-    counted.count += 1
+    counted.count += n
     counted.least, counted.greatest = min(counted.least, gap), max(counted.greatest, gap)
 
 

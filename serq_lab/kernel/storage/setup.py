@@ -82,6 +82,7 @@ class RunTables(NamedTuple):
     has_keyed_entries: bool
     trace: TraceTables
     is_ordered: bool
+    is_calm: bool
     arrival_kind: int
     gap: int
     gap_span: int
@@ -169,7 +170,7 @@ class Simulation:
     def _fill_run(self) -> None:
         tables, run = self.tables, self.runs[0]
         for name in ("horizon", "warmup", "limit", "arrival_kind", "gap", "gap_span", "population", "init", "has_init",
-                     "start", "share", "has_owns", "is_ordered", "has_keyed_entries"):  # fmt: skip
+                     "start", "share", "has_owns", "is_ordered", "is_calm", "has_keyed_entries"):  # fmt: skip
             run[name] = getattr(tables, name)
         run["n_pools"], run["n_stages"] = len(self.pools), len(self.stages)
         run["n_steps"] = np.count_nonzero(self.stages["kind"] == StageKind.STEP)

@@ -85,12 +85,12 @@ STAGE = record(
     completed=I8, wait_sum=F8, service_sum=F8,
     # an engine: residents in order of admission, those with tokens in the present iteration
     reads_kv=I8, cost_reads_kv=I8, is_running=I8, is_planning=I8, is_admitting=I8, has_prefill=I8,
-    left=F8, chunk_now=F8,
+    is_steady=I8, left=F8, chunk_now=F8, tokens=F8, iteration_start=F8, iteration_cost=F8,
     resident_head=I8, resident_tail=I8, scheduled_head=I8, scheduled_tail=I8, n_scheduled=I8,
     n_residents=F8, n_decoders=F8, kv_decode=F8, kv_prefill=F8,
-    iterations=I8, iteration_at=F8, iteration_kind=I8, prefill_only_time=F8, decode_only_time=F8, mixed_time=F8,
+    iterations=I8, kind_since=F8, iteration_kind=I8, prefill_only_time=F8, decode_only_time=F8, mixed_time=F8,
     decode_iterations=I8, decode_sum=F8, decode_time_sum=F8, gap_count=I8, gap_sum=F8, gaps=I8, gaps_room=I8,
-    gap_bin=I8,
+    gap_bin=I8, equal_gap=F8, n_equal_gaps=I8,
 )  # fmt: skip
 
 class IterationKind(IntEnum):
@@ -164,9 +164,11 @@ RUN = record(
     horizon=F8, warmup=F8, limit=I8, arrival_kind=I8, gap=I8, gap_span=I8, population=I8, init=I8, start=I8,
     n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8, go=I8, share=I8,
     has_owns=I8, has_keyed_entries=I8, has_init=I8, n_steps=I8, is_ordered=I8,
+    is_calm=I8,
     # counters and clocks
     now=F8, order=I8, has_begun=I8, has_open_top=I8, is_settling=I8, events=I8, arrivals=I8, ended=I8,
     live=I8, admission=I8, n_preemptions=I8, n_at_instant=I8,
+    are_pools_stale=I8,  # something changed in them behind the last settling
     progress_events=I8, progress_at=F8, n_replacements=I8, asking=I8, failed_at=F8, live_area=F8, live_since=F8,
     window=I8, window_start_area=F8, window_end=F8,
     # lists
