@@ -190,7 +190,7 @@ def rate_stage(run: Row, i: int) -> None:
     stage.rate = capacity / stage.n_jobs
     stage.pending_session = first.tag
     stage.pending_mark = first.time
-    stage.pending_event = schedule(run, (first.time - stage.clock) / stage.rate, EventKind.PS_END, i)
+    stage.pending_event = schedule(run, max(0.0, first.time - stage.clock) / stage.rate, EventKind.PS_END, i)
 
 
 @kernel
