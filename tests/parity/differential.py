@@ -24,11 +24,13 @@ import serq_lab
 from tests.parity import explained
 from tests.parity.cases import HERE, TOLERANCE, differences
 from tests.parity.constructs import AT_WORK, WRITTEN, at_work, written
-from tests.parity.generator.choices import Choices, again, by_seed
+from tests.parity.generator.choices import again, by_seed
 from tests.parity.generator.program import Generated, generate
 from tests.parity.reference import Reference, Result, arrays
 
 SAME, DIFFERENT, EXPLAINED, BOTH_REFUSE, LATER = "same", "different", "explained", "both refuse", "later"
+"""What can come of a program; `LATER`: this version cannot run it yet (`explained.CANNOT_RUN`)."""
+
 MOST_SLICES = 30
 """Slices of 65,536 events after which a run of ours counts as endless."""
 

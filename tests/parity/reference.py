@@ -70,7 +70,7 @@ class Reference:
 
 def _serve(pipe: Connection) -> None:
     """Answer until the other side is gone."""
-    import pyserq
+    import pyserq  # type: ignore[import-untyped]
 
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 2)  # a panic writes to stderr, whoever catches it

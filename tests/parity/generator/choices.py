@@ -6,7 +6,7 @@ Comes in: a function that gives a whole number from 0 below a bound. Next: `plan
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from random import Random
 from typing import TypeVar
 
@@ -50,7 +50,7 @@ def again(made: Sequence[int]) -> Choices:
     return Choices(lambda n: min(next(rest, 0), n - 1))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _below(n: int) -> st.SearchStrategy[int]:
     return st.integers(0, n - 1)
 

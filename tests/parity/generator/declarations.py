@@ -5,6 +5,8 @@ Comes in: `plan.py`. Next: `program.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tests.parity.generator import expressions
 from tests.parity.generator.plan import Plan, Pool, Stage
 
@@ -28,7 +30,9 @@ def declarations(it: Plan) -> list[str]:
 
 
 def gauges(it: Plan) -> list[str]:
-    return [f"gauge {it.name('g')} = {expressions.gauged(it)};" for _ in range(it.has("gauges") * it.choices.number(1, 3))]
+    return [
+        f"gauge {it.name('g')} = {expressions.gauged(it)};" for _ in range(it.has("gauges") * it.choices.number(1, 3))
+    ]
 
 
 def _array(it: Plan, thing: Pool | Stage) -> str:
@@ -40,14 +44,18 @@ def _pool(it: Plan, pool: Pool) -> str:
     if pool.is_tier:
         return f"pool tier {{ cap {LARGE}; {one('', 'block 2;')} }}"
     options = [f"cap {one('cap0', '6', '8', '9', '13', '8.5', 'cap0 + 6', 'inf')};"]
-    if it.has("blocks") and chance(60):
-        options.append(f"block {one('2', '3', '0.5', '4')};")
+    if pool.block is not None:
+        options.append(f"block {pool.block};")
     if it.has("queue by") and chance(60):
         options.append(f"queue by ({expressions.queue_keys(it, pool)});")
-    if it.has("evict by") and chance(60):
-        options.append(f"evict by ({expressions.evict_keys(it, pool)});")
+    elif chance(10):
+        options.append("queue fifo;")
+    if it.has("evict by"):
+        options.append(one("evict lru;", *[f"evict by ({expressions.evict_keys(it, pool)});"] * 3))
     if pool.is_lifo:
         options.append("preempt lifo;")
+    elif chance(10):
+        options.append("preempt none;")
     if pool.via is not None:
         options.append(f"admit via {pool.via};")
     if it.has("spill") and chance(70):
@@ -56,20 +64,23 @@ def _pool(it: Plan, pool: Pool) -> str:
 
 
 def _spill(it: Plan) -> str:
-    carriers = [stage for stage in it.of_kind("fifo", "delay", "ps") if not stage.is_array]  # the reference has no `via s[i]`
+    carriers = [
+        stage for stage in it.of_kind("fifo", "delay", "ps") if not stage.is_array
+    ]  # the reference has no `via s[i]`
     link = it.choices.one(*carriers[-1:], *carriers).name
     work = it.choices.one("size * 0.05 + 0.1", "0.2", "size / 4", *["~exp(0.3)"] * it.has("draws"), "need / 5", "0")
-    test = it.choices.one("1", "size > 1", "waiting == 0", "age < 3", *["~bernoulli(0.6)"] * it.has("draws"), "need > 2")
+    test = it.choices.one(
+        "1", "size > 1", "waiting == 0", "age < 3", *["~bernoulli(0.6)"] * it.has("draws"), "need > 2"
+    )
     return f"spill tier via {link} ({work}) when ({test});"
 
 
 def _stage(it: Plan, stage: Stage) -> str:
-    one = it.choices.one
-    kinds = {
+    kinds: dict[str, Callable[[], str]] = {
         "delay": lambda: "delay",
-        "fifo": lambda: f"fifo({one('2', '3')})" if it.has("two servers") else "fifo",
+        "fifo": lambda: f"fifo({it.choices.number(2, 3)})" if it.has("two servers") else "fifo",
         "ps": lambda: f"ps({_capacity(it)})",
-        "link": lambda: f"ps({one('1', '2', '1.5', '0.75')})",
+        "link": lambda: f"ps({it.choices.one('1', '2', '1.5', '0.75')})",
         "step": lambda: f"step {{ {_step(it, stage)} }}",
     }
     return f"stage {_array(it, stage)} : {kinds[stage.kind]()};"
@@ -87,7 +98,8 @@ def _step(it: Plan, stage: Stage) -> str:
     one, chance = it.choices.one, it.choices.chance
     options = []
     if it.has("budget"):
-        options.append(f"budget {one('8', '4', '6', '12', 'cap0', '2.5', '0.5', '3 + residents', 'max(2, 9 - decoders)', 'kv_decode > 5 ? 4 : 8', 'inf')};")
+        budgets = ["8", "4", "6", "12", "cap0", "2.5", "0.5", "inf", "3 + residents", "max(2, 9 - decoders)"]
+        options.append(f"budget {one(*budgets, 'kv_decode > 5 ? 4 : 8')};")
     costs = ["0.2", "0.1 + 0.02 * tokens", "0.05 + 0.03 * tokens + 0.01 * residents", "0.1 + attention / 300"]
     costs += ["0.1 + 0.02 * prefilled + 0.05 * decoders", "0.08 + (kv_decode + kv_prefill) / 200", "0.5"]
     costs += ["0.03 + ~exp(0.1)", "0.1 + ~uniform(0, 0.2)"] * it.has("draws")
@@ -103,7 +115,14 @@ def _step(it: Plan, stage: Stage) -> str:
 
 def _order(it: Plan, stage: Stage) -> str:
     orders = ["admission", "decode first", "exclusive prefill"]
-    keys = ["remaining", "-admission", "decoding, remaining", "need", "pri, -remaining", "decoding ? 0 : need, admission"]
+    keys = [
+        "remaining",
+        "-admission",
+        "decoding, remaining",
+        "need",
+        "pri, -remaining",
+        "decoding ? 0 : need, admission",
+    ]
     keys += ["residents > 2 ? remaining : -remaining", "kv_decode > 4 ? decoding : -decoding"]
     order = it.choices.one(*orders, "by")
     return f"by ({it.choices.one(*keys)})" if order == "by" else order

@@ -13,7 +13,12 @@ from tests.parity.generator.plan import Plan, Pool, Stage
 def amount(it: Plan, pool: Pool) -> str:
     """Units in a header; no attribute that was set from the board."""
     options = ["1", "2", "need", "3", "0", "2.5", "need + ask", "turn_no", "1 + serial / 3", "cap0 / 4"]
-    options += ["min(need + 2, 5)", "need > 3 ? 1 : 4", f"min(free({it.ref(pool)}), 9) / 2", f"1 + queued({it.ref(pool)})"]
+    options += [
+        "min(need + 2, 5)",
+        "need > 3 ? 1 : 4",
+        f"min(free({it.ref(pool)}), 9) / 2",
+        f"1 + queued({it.ref(pool)})",
+    ]
     if it.has("draws"):
         options += ["1 + floor(~uniform(0, 4))", "~uniform(0, 3)"]
     if it.has("trace"):
@@ -22,6 +27,8 @@ def amount(it: Plan, pool: Pool) -> str:
         options += ["sum j in 3 (j * 0.5)"]
     if it.has("defs"):
         options += ["half(need)", f"room({it.ref(pool)})"]
+    if pool.block is not None:
+        options += [f"blocksize({it.ref(pool)}) + 1", f"2 * blocksize({it.ref(pool)})"]
     return it.choices.one(*options)
 
 
@@ -53,7 +60,14 @@ def duration(it: Plan) -> str:
     if it.has("estimates"):
         options += [f"min(est_wait({it.ref(_stage(it))}), 1)", f"price({it.ref(_stage(it))}, 0.1, 0.2) / 4"]
     if it.has("functions"):
-        options += ["sqrt(need) / 3", "exp(-need)", "ln(1 + need)", "pow(need, 0.5) / 2", "abs(need - 3)", "2 ^ -turn_no"]
+        options += [
+            "sqrt(need) / 3",
+            "exp(-need)",
+            "ln(1 + need)",
+            "pow(need, 0.5) / 2",
+            "abs(need - 3)",
+            "2 ^ -turn_no",
+        ]
     return it.choices.one(*options)
 
 
@@ -62,7 +76,7 @@ def tokens(it: Plan) -> str:
     options = ["3", "need", "1", "2", "need + ask", "2.5", "5", "turn_no", "0"]
     options += ["1 + floor(~exp(3))", "~uniform(0, 4)"] * it.has("draws")
     options += ["new", "out", "forced + 1"] * it.has("trace") + ["secret"] * it.has("hidden")
-    options += ["min(budget_left(%s), 4)" % it.ref(it.of_kind("step")[0])] * it.has("budget")
+    options += [f"min(budget_left({it.ref(engine)}), 4)" for engine in it.of_kind("step") if it.has("budget")]
     return it.choices.one(*options)
 
 
@@ -77,7 +91,11 @@ def guard(it: Plan, within_cache: bool = False) -> str:
     options += [f"used({pool}) >= 3 && busy({stage}) >= 1", f"free({pool}) < 4 || queued({pool}) > 0"]
     options += [f"holders({pool}) > 1", "!(ask == 2)"]
     options += [f"cachedin({pool}) > 1", "computed > 2"] * it.has("cache")
-    options += ["~bernoulli(0.5)"] * it.has("draws") + ["secret > 1.5"] * it.has("hidden") + ["busyish(%s)" % stage] * it.has("defs")
+    options += (
+        ["~bernoulli(0.5)"] * it.has("draws")
+        + ["secret > 1.5"] * it.has("hidden")
+        + [f"busyish({stage})"] * it.has("defs")
+    )
     options += ["more", "forced"] * it.has("trace") + [f"est_lambda({stage}) > 0.7"] * it.has("estimates")
     options += ["cached > 1"] if within_cache else []
     return it.choices.one(*options)

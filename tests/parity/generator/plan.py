@@ -28,6 +28,7 @@ class Pool:
     is_lifo: bool = False
     is_tier: bool = False
     via: str | None = None  # the step stage that serves its queue
+    block: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,13 @@ class Plan:
         return [pool for pool in self.pools if not pool.is_tier]
 
     def ref(self, thing: Pool | Stage) -> str:
-        """A pool or stage as a statement names it: a member by the session's attribute `at`."""
-        return f"{thing.name}[at]" if thing.is_array else thing.name
+        """A pool or stage as a statement names it: a member by the session's attribute `at`, which is
+        truncated."""
+        if not thing.is_array:
+            return thing.name
+        # The statements of a hold must name its pools as its header does.
+        index = "at" if isinstance(thing, Pool) else self.choices.one("at", "at", "at", "at + 0.3")
+        return f"{thing.name}[{index}]"
 
     def fixed(self, thing: Pool | Stage) -> str:
         """A pool or stage as a gauge or a stage names it."""
@@ -80,7 +86,7 @@ def plan(choices: Choices) -> Plan:
     common, rare = choices.one(20, 40, 60, 80), choices.one(0, 20, 40, 60)
     features = {name for name in COMMON if choices.chance(common)} | {name for name in RARE if choices.chance(rare)}
     if "step" in features:
-        features |= {name for name in STEP if choices.chance(common)}
+        features |= {name for name in STEP if choices.chance(common + 20)}
     if features & {"lifo", "spill"}:
         features |= {"grow", "cache"}
     if choices.chance(1):
@@ -136,6 +142,7 @@ def _pools(it: Plan) -> None:
             if not is_array and next(stage for stage in it.stages if stage.name == via).is_array:
                 via = None
         is_lifo = it.has("lifo") and it.choices.chance(60)
-        it.pools.append(Pool(name, is_array, is_lifo, via=via))
+        block = it.choices.one("2", "3", "0.5", "4") if it.has("blocks") and it.choices.chance(60) else None
+        it.pools.append(Pool(name, is_array, is_lifo, via=via, block=block))
     if it.has("spill"):
         it.pools.append(Pool("tier", is_tier=True))

@@ -33,7 +33,7 @@ def generate(choices: Choices) -> Generated:
     is_closed, arrive = _arrivals(it)
     sides = it.has("sides")
     body = _body(it, is_server=sides)
-    if re.search(r"run (up|down)\S*, ", body):
+    if re.search(r"run (up|down)(\[[^]]*\])?, ", body):
         above.insert(0, f"share {choices.one('maxmin', 'bottleneck')};")
     around = _life(it, "request;" if sides else body, is_closed)
     workload = [f"arrive {arrive};"]
@@ -61,12 +61,14 @@ def _arrivals(it: Plan) -> tuple[bool, str]:
 
 
 def _init(it: Plan) -> str:
-    sets = [f"need = {it.choices.one('2', '1 + serial - 5 * floor(serial / 5)', *['1 + floor(~uniform(0, 5))'] * it.has('draws'))}"]
-    sets += ["pri = serial - 3 * floor(serial / 3)", "born = now", f"rounds = {it.choices.one('2', '1 + pri', *['1 + floor(~uniform(0, 4))'] * it.has('draws'))}"]
+    drawn = it.has("draws")
+    need = it.choices.one("2", "1 + serial - 5 * floor(serial / 5)", *["1 + floor(~uniform(0, 5))"] * drawn)
+    rounds = it.choices.one("2", "1 + pri", *["1 + floor(~uniform(0, 4))"] * drawn)
+    sets = [f"need = {need}", "pri = serial - 3 * floor(serial / 3)", "born = now", f"rounds = {rounds}"]
     if it.members:
         sets.append(f"at = serial - {it.members} * floor(serial / {it.members})")
     if it.has("hidden"):
-        sets.append(f"secret = {it.choices.one('2', 'need', *['~exp(2)'] * it.has('draws'))}")
+        sets.append(f"secret = {it.choices.one('2', 'need', *['~exp(2)'] * drawn)}")
     return f"init {{ {' '.join(f'set {text};' for text in sets)} }}"
 
 
@@ -79,7 +81,8 @@ def _turn(it: Plan) -> str:
 def _body(it: Plan, is_server: bool) -> str:
     """What a turn asks for."""
     scope = s.Scope(depth=3 if it.has("nested") else 2, may_end=not is_server)
-    return f"set since = now; {s.block(it, scope, 1, 4)} observe {it.name('o')} = now - since;"
+    first = s.hold(it, scope) if it.choices.chance(60) else s.block(it, scope, 1, 1)
+    return f"set since = now; {first} {s.block(it, scope, 0, 3)} observe {it.name('o')} = now - since;"
 
 
 def _life(it: Plan, body: str, is_closed: bool) -> str:
@@ -89,7 +92,9 @@ def _life(it: Plan, body: str, is_closed: bool) -> str:
     if not it.has("turns"):
         return f"{first}turn; {route}{body}"
     last = it.choices.one("turn_no >= rounds", "turn_no >= 3", *["more == 0"] * it.has("trace"))
-    think = it.choices.one("0.25", "1", "need / 4 + 0.1", *["~exp(1) + 0.01"] * it.has("draws"), *["think"] * it.has("trace"))
+    think = it.choices.one(
+        "0.25", "1", "need / 4 + 0.1", *["~exp(1) + 0.01"] * it.has("draws"), *["think"] * it.has("trace")
+    )
     pause = f"run nap (max({think}, 0.05));"
     return f"{first}loop {{ turn; {route}{body} branch ({last}) {{ end; }} {pause} }}"
 

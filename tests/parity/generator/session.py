@@ -53,8 +53,11 @@ def statement(it: Plan, scope: Scope) -> str:
     kinds = ["run"] * 4 + ["observe", "set"] + ["hold"] * 6 * (scope.depth > 0 and bool(_free_pools(it, scope)))
     kinds += ["branch"] * (scope.depth > 0) + ["run engine"] * 4 * it.has("step") + ["flow"] * 3 * it.has("flows")
     kinds += ["grow"] * 3 * (it.has("grow") and bool(scope.growable))
-    kinds += ["release"] * (it.has("release") and bool(scope.growable)) + ["drop"] * (it.has("drop") and it.has("cache"))
+    kinds += ["release"] * (it.has("release") and bool(scope.growable)) + ["drop"] * (
+        it.has("drop") and it.has("cache")
+    )
     kinds += ["choose"] * 2 * (it.has("choose") and it.members > 0 and not scope.holds and not scope.leased)
+    kinds += ["pick"] * it.has("choose")
     kinds += ["end"] * (it.has("end") and scope.may_end) + ["visit"] * it.has("defs")
     kinds += ["tool"] * it.has("serving forms")
     return WRITERS[it.choices.one(*kinds)](it, scope)
@@ -143,6 +146,15 @@ def drop(it: Plan, scope: Scope) -> str:
     return f"drop {it.ref(it.choices.one(*it.pools))};"
 
 
+def pick(it: Plan, scope: Scope) -> str:
+    """A `choose` of something other than a member."""
+    count, keys = (
+        it.choices.one("3", "need", "2.5", "0"),
+        it.choices.one("abs(pri - 1)", "pri > 1 ? 0 : 1, -pri", "need - pri"),
+    )
+    return f"choose pri in {count} by ({keys});"
+
+
 def choose(it: Plan, scope: Scope) -> str:
     return f"choose at in {it.choices.one(str(it.members), '2', '1')} by ({e.routing_keys(it)});"
 
@@ -167,20 +179,20 @@ def hold(it: Plan, scope: Scope) -> str:
     this = Hold(pools)
     has_cache = it.has("cache") and chance(70)
     body = []
-    loaded = it.choices.one("1", "2", "need") if it.has("load") and chance(40) else None
+    loaded = it.choices.one("1", "2", "0.5") if it.has("load") and chance(40) else None
     if loaded is not None:
         this.is_moved = True
         body.append(f"load {it.ref(pools[0])} ({loaded});")
     if any(pool.is_lifo for pool in pools):
         body.append("run nap (0.25);")  # a session may preempt itself, and starts again
-    inner = replace(
-        scope, depth=scope.depth - 1, holds=(*scope.holds, this), has_cached=scope.has_cached and has_cache
-    )
+    inner = replace(scope, depth=scope.depth - 1, holds=(*scope.holds, this), has_cached=scope.has_cached and has_cache)
     body.append(block(it, inner, 1, 4))
     if it.has("step") and chance(60):
         body += [run_engine(it, inner, "prefill"), run_engine(it, inner, "decode")]
     text = header(it, this, has_cache, loaded) + f" {{ {' '.join(body)} }}"
-    cache = f" cache ({e.kept(it, pools[0], scope.has_cached and has_cache and not this.is_moved)})" if has_cache else ""
+    cache = (
+        f" cache ({e.kept(it, pools[0], scope.has_cached and has_cache and not this.is_moved)})" if has_cache else ""
+    )
     if not it.has("lease") or not chance(50) or any(pool.is_lifo for hold in scope.holds for pool in hold.pools):
         return text + cache + ";"
     return text + cache + lease(it, scope, this)
@@ -225,19 +237,17 @@ def transfer(it: Plan, scope: Scope, source: Pool, target: Pool) -> str:
     on = "[at]" if link.is_array else ""
     has_cache = it.has("cache") and it.choices.chance(60)
     this = Hold([target], is_moved=True)
-    inner = replace(
-        scope, depth=scope.depth - 1, holds=(*scope.holds, this), has_cached=scope.has_cached and has_cache
-    )
-    body = [f"transfer{on} ({e.duration(it)}) from {it.ref(source)} to {it.ref(target)} (need);"]
+    inner = replace(scope, depth=scope.depth - 1, holds=(*scope.holds, this), has_cached=scope.has_cached and has_cache)
+    body = [f"transfer{on} ({e.duration(it)}) from {it.ref(source)} to {it.ref(target)} (1);"]
     if target.is_lifo:
         body.insert(0, "run nap (0.25);")
     body.append(block(it, inner, 0, 2))
     cache = f" cache ({e.kept(it, target, False)})" if has_cache else ""
-    return f"{header(it, this, has_cache, 'need')} {{ {' '.join(body)} }}{cache};"
+    return f"{header(it, this, has_cache, '1')} {{ {' '.join(body)} }}{cache};"
 
 
 WRITERS = {
     "run": run, "observe": observe, "set": assign, "hold": hold, "branch": branch, "run engine": run_engine,
     "flow": flow, "grow": grow, "release": release, "drop": drop, "choose": choose, "end": end, "visit": visit,
-    "tool": tool,
+    "tool": tool, "pick": pick,
 }  # fmt: skip
