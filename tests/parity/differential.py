@@ -17,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
+from tempfile import gettempdir
 
 import numpy as np
 
@@ -93,17 +94,13 @@ def _compared(program: Generated, ours: Result, theirs: Result) -> tuple[str, li
     if "refused" in theirs and "refused" in ours:
         return BOTH_REFUSE, [theirs["refused"], ours["refused"]]
     if "refused" in theirs:
-        reason = explained.explain_refusal(program.text, theirs["refused"])
+        reason = explained.why_refused(program.text, theirs["refused"])
         return (EXPLAINED, [reason]) if reason else (DIFFERENT, [f"ours runs, theirs says {theirs['refused']}"])
     if "refused" in ours:
         return DIFFERENT, [ours["refused"]]
     lines = differences(ours["report"], theirs["report"], "report")
     lines += [line for name in theirs["arrays"] for line in _apart(name, ours["arrays"], theirs["arrays"])]
-    if not lines:
-        return SAME, []
-    if reason := explained.explain_difference(program.text):
-        return EXPLAINED, [reason]
-    return DIFFERENT, lines
+    return (DIFFERENT, lines) if lines else (SAME, [])
 
 
 def _apart(name: str, ours: Result, theirs: Result) -> Iterator[str]:
@@ -180,7 +177,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--programs", type=int, default=1000, help="how many")
     parser.add_argument("--seed", type=int, default=1, help="of the first program; the next have the next numbers")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--keep", type=Path, default=Path("differences"), help="folder for programs that differ")
+    parser.add_argument(
+        "--keep", type=Path, default=Path(gettempdir()) / "serq-lab-differences", help="folder for programs that differ"
+    )
     parser.add_argument("--kept", type=int, default=20, help="how many of them are kept, and made smaller")
     options = parser.parse_args(arguments)
     options.keep.mkdir(exist_ok=True)

@@ -1,6 +1,6 @@
 """Differences from the reference that are known, and not ours: `differences.md` says which, with programs.
 
-Comes in: a program, what the two gave. Goes out: the reason, if there is one. Read by `differential.py`.
+Comes in: a program, and what the reference said. Goes out: the reason, if there is one. Read by `differential.py`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,8 @@ CANNOT_RUN = "cannot-run"
 everything this goes, with the verdict `later`."""
 
 
-def explain_refusal(text: str, refusal: str) -> str | None:
+def why_refused(text: str, refusal: str) -> str | None:
     """Why the reference did not run a program that we run."""
     if "no entry found for key" in refusal and "preempt lifo" in text and "growing" in text:
         return "the reference panics when a victim was already served in the iteration"
-    return None
-
-
-def explain_difference(text: str) -> str | None:
-    """Why the reference's numbers are others."""
     return None
