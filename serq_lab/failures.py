@@ -44,6 +44,10 @@ SENTENCES = {
         "the load {place} moves the position in the hold to {value}, outside what the hold has",
         "hold more units, or load fewer",
     ),
+    FailureKind.LOAD_OUTSIDE: (
+        "the load {place} is outside a hold on its pool",
+        "put it inside the `hold` of that pool",
+    ),
     FailureKind.COST: (
         "the cost {place} of an iteration is {value}",
         "a cost is a time: write, for example, `max(cost, 0)`",

@@ -35,6 +35,7 @@ from serq_lab.syntax.parser import parse
 
 if TYPE_CHECKING:
     from serq_lab.lowering.lower import LoweredProgram
+    from serq_lab.lowering.traces import Trace
     from serq_lab.report.report import Report
 
 Value = float | str
@@ -160,8 +161,9 @@ class Program:
         lets = {let: value if isinstance(value, str) else float(value) for let, value in (set or {}).items()}
         settings = Settings(horizon=horizon, warmup=warmup, seed=seed, arrivals=arrivals)
         model, lowered, values = self._prepared(lets, settings)
+        tables = lowered.setup(values, self._trace_of(model, trace))
         try:
-            records = simulate(lowered.setup(values), on_slice=_share_of(progress, values.horizon), check=check)
+            records = simulate(tables, on_slice=_share_of(progress, values.horizon), check=check)
         except InvariantError as breach:
             raise InternalError(str(breach)) from breach
         if records.failure is not None:
@@ -169,6 +171,15 @@ class Program:
 
             raise RunError([diagnose(records.failure, lowered.spans, model)])
         return Report(model, values, records)
+
+    def _trace_of(self, model: Model, path: str | os.PathLike[str] | None) -> Trace:
+        from serq_lab.lowering.traces import NO_TRACE, read_trace
+
+        if model.trace is None:
+            return NO_TRACE
+        if path is None:
+            path = Path(self._source.name).parent / model.trace.path
+        return read_trace(path, model.trace.span)
 
     def lowered(self) -> LoweredProgram:
         """The program in the form that the engine runs; made once."""

@@ -6,10 +6,13 @@ this folder.
 
 from __future__ import annotations
 
+import math
+
 from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.storage.access import call_expression, rarely, store_float
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
+    allocation_at,
     board_at,
     expression_at,
     refresh_at,
@@ -18,7 +21,7 @@ from serq_lab.kernel.storage.state import (
     stage_shown_at,
     target_at,
 )
-from serq_lab.kernel.storage.tables import StageKind
+from serq_lab.kernel.storage.tables import Mode, StageKind
 
 NO_SESSION = -1
 WORK = 0
@@ -64,6 +67,97 @@ def work_at(run: Row, i: int) -> float:
     return total
 
 
+@inlined
+def share_of_iteration(run: Row, s: int, chunk: float) -> float:
+    """The tokens that a resident would take in an iteration with a budget to spare."""
+    session = session_at(run, s)
+    return min(1.0 if session.mode == Mode.DECODE else chunk, session.work)
+
+
+@kernel
+def read_budget(run: Row, i: int) -> float:
+    """A step stage's budget over its residents, which the board shows; NaN is none."""
+    stage = stage_at(run, i)
+    if stage.budget < 0:
+        return math.inf
+    budget = call_expression(expression_at(run, stage.budget).address, run.vectors, run.board)
+    return math.inf if budget != budget else max(budget, 0.0)
+
+
+@kernel
+def read_chunk(run: Row, i: int) -> float:
+    """A step stage's chunk over its residents, which the board shows; one that is not positive is none."""
+    stage = stage_at(run, i)
+    if stage.chunk < 0:
+        return math.inf
+    chunk = call_expression(expression_at(run, stage.chunk).address, run.vectors, run.board)
+    return chunk if chunk > 0.0 else math.inf
+
+
+@kernel
+def budget_left_at(run: Row, i: int) -> float:
+    """What a step stage's residents would leave of its budget; while it tries a queue, what they have left of it.
+
+    What the budget and the chunk read was refreshed before: the lowering puts that first.
+    """
+    stage = stage_at(run, i)
+    if stage.is_admitting:
+        return stage.left
+    count_residents(run, i)
+    left = read_budget(run, i)
+    chunk = read_chunk(run, i)
+    s = stage.resident_head
+    while s >= 0:
+        left -= share_of_iteration(run, s, chunk)
+        s = session_at(run, s).resident_next
+    return max(left, 0.0)
+
+
+@kernel
+def units_in_memory(run: Row, s: int, p: int) -> float:
+    """What all holds of a session have of a pool."""
+    units = 0.0
+    head = session_at(run, s).innermost
+    while head >= 0:
+        a = head
+        while a >= 0:
+            allocation = allocation_at(run, a)
+            if allocation.pool == p and allocation.is_held:
+                units += allocation.units
+            a = allocation.next_claim
+        head = allocation_at(run, head).outer
+    return units
+
+
+@kernel
+def count_residents(run: Row, i: int) -> None:
+    """Put on the board what a step stage's budget, chunk and order may read, over all its residents."""
+    stage, board = stage_at(run, i), board_at(run, 0)
+    board.residents, board.decoders, board.kv_decode, board.kv_prefill = stage.n_jobs, 0.0, 0.0, 0.0
+    reads_kv = stage.reads_kv and stage.memory >= 0
+    s = stage.resident_head
+    while s >= 0:
+        session = session_at(run, s)
+        units = units_in_memory(run, s, stage.memory) if reads_kv else 0.0
+        if session.mode == Mode.DECODE:
+            board.decoders += 1.0
+            board.kv_decode += units
+        else:
+            board.kv_prefill += units
+        s = session.resident_next
+
+
+@kernel
+def refresh_budget_left(run: Row, i: int) -> None:
+    """`budget_left` of a step stage, on the board; what else its budget reads there is as before."""
+    board = board_at(run, 0)
+    residents, decoders = board.residents, board.decoders
+    kv_decode, kv_prefill = board.kv_decode, board.kv_prefill
+    stage_shown_at(run, i).budget_left = budget_left_at(run, i)
+    board.residents, board.decoders = residents, decoders
+    board.kv_decode, board.kv_prefill = kv_decode, kv_prefill
+
+
 @kernel
 def refresh(run: Row, first: int, n: int) -> None:
     """Compute what is costly to keep up to date, just before an expression reads it."""
@@ -71,6 +165,15 @@ def refresh(run: Row, first: int, n: int) -> None:
         wanted = refresh_at(run, k)
         if wanted.what == WORK:
             stage_shown_at(run, wanted.stage).work = work_at(run, wanted.stage)
+        else:
+            refresh_budget_left(run, wanted.stage)
+
+
+@inlined
+def refresh_for(run: Row, e: int) -> None:
+    """As `refresh`, for expression e; -1 is none."""
+    if e >= 0:
+        refresh(run, expression_at(run, e).first_refreshed, expression_at(run, e).n_refreshed)
 
 
 @inlined

@@ -12,29 +12,30 @@ from time import perf_counter
 
 from serq_lab.kernel.evaluation import NO_SESSION, evaluate, fail
 from serq_lab.kernel.invariants import Invariants
+from serq_lab.kernel.leaving import end_lease
 from serq_lab.kernel.pools import serve_pools
 from serq_lab.kernel.records import FailureKind, Records
-from serq_lab.kernel.sessions import create_session, run_session
+from serq_lab.kernel.sessions import MOST_AT_AN_INSTANT, create_session, run_ready, stop_going_nowhere
 from serq_lab.kernel.stages import end_job, end_shared_job, rate_stage
 from serq_lab.kernel.statistics import record_gauges, restart_averages, touch_all
+from serq_lab.kernel.step.iteration import end_iteration, start_iteration
 from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.entry import entry
 from serq_lab.kernel.storage.event_heap import EVENTS, close_top, schedule
-from serq_lab.kernel.storage.lists import take_ready
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.setup import RunTables, Simulation
 from serq_lab.kernel.storage.state import (
     TAG_KINDS,
     EventKind,
+    allocation_at,
     board_at,
     heap_at,
     item_at,
     session_at,
     stage_at,
 )
-from serq_lab.kernel.storage.tables import ArrivalKind
+from serq_lab.kernel.storage.tables import ArrivalKind, StageKind
 
-MOST_AT_AN_INSTANT = 20_000_000  # sessions continued and events handled while time all but stands still
 LEAST_PROGRESS = 1e-12  # of the horizon: what counts as time passing
 
 
@@ -56,39 +57,39 @@ def arrive(run: Row) -> None:
     create_session(run)
 
 
-@kernel
-def stop_going_nowhere(run: Row) -> None:
-    """Too much has happened while time stood still."""
-    fail(run, FailureKind.NO_PROGRESS, -1, MOST_AT_AN_INSTANT)
-
-
 @inlined
 def settle(run: Row) -> None:
-    """Run every ready session and serve the pools until nothing is ready; then re-rate stages and read gauges."""
-    board = board_at(run, 0)
+    """Run every ready session and serve the pools until nothing is ready; then the stages go on, gauges are read."""
     run.is_settling = 1
-    n_steps = 0
+    run.n_at_instant = 0
     while True:
-        while run.ready_head >= 0:
-            run_session(run, take_ready(run))
-            while rarely(run.n_replacements > 0):
-                run.n_replacements -= 1
-                create_session(run)
-            n_steps += 1
-            if rarely(n_steps > MOST_AT_AN_INSTANT):
-                stop_going_nowhere(run)
-            if rarely(board.failure != 0):
-                return
+        run_ready(run)
+        if rarely(board_at(run, 0).failure != 0):
+            return
         serve_pools(run)
         if run.ready_head < 0:
             break
     run.is_settling = 0
-    if rarely(run.n_dirty > 0):
-        for i in range(run.n_stages):
-            if stage_at(run, i).is_dirty:
-                rate_stage(run, i)
+    if rarely(run.n_dirty > 0) or rarely(run.n_steps > 0):
+        settle_stages(run)
     if rarely(run.n_gauges > 0):
         record_gauges(run)
+
+
+@kernel
+def settle_stages(run: Row) -> None:
+    """Step stages start an iteration, unless another event is due at this instant; ps stages are re-rated."""
+    events = heap_at(run, EVENTS)
+    is_last = events.n == 0 or item_at(events, 0).time > run.now
+    for i in range(run.n_stages):
+        stage = stage_at(run, i)
+        if stage.kind == StageKind.STEP:
+            if is_last:
+                start_iteration(run, i)
+                if board_at(run, 0).failure != 0:
+                    return
+        elif stage.is_dirty:
+            rate_stage(run, i)
 
 
 @inlined
@@ -102,6 +103,11 @@ def handle(run: Row, kind: int, subject: int, order: int) -> None:
     elif kind == EventKind.PS_END:
         if stage_at(run, subject).pending_event == order:
             end_shared_job(run, subject)
+    elif kind == EventKind.ITERATION_END:
+        end_iteration(run, subject)
+    elif kind == EventKind.LEASE_END:
+        if allocation_at(run, subject).lease_event == order:
+            end_lease(run, subject)
     elif kind == EventKind.WARMUP:
         board_at(run, 0).is_warm = 1
         restart_averages(run)

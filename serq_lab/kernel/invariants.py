@@ -88,10 +88,12 @@ class Invariants:
         self.sessions = rows_at(run["sessions"], n, SESSION)
         length = int(run["vector_bytes"]) // 8
         self.vectors = rows_at(run["vectors"], n * length, np.dtype(np.float64)).reshape(n, length)
-        self.owns = rows_at(run["owns"], n * len(self.pools) if run["has_caches"] else 0, OWN)
+        self.owns = rows_at(run["owns"], n * len(self.pools) if run["has_owns"] else 0, OWN)
         self.allocations = rows_at(run["allocations"], int(run["n_allocations"]), ALLOCATION)
         self.entries = rows_at(run["entries"], int(run["n_entries"]), ENTRY)
-        self.alive = np.flatnonzero(self.sessions["place"] != Place.FREE).tolist()
+        is_alive = self.sessions["place"] != Place.FREE
+        self.alive = np.flatnonzero(is_alive & (self.sessions["is_ownerless"] == 0)).tolist()
+        self.ownerless = np.flatnonzero(is_alive & (self.sessions["is_ownerless"] != 0)).tolist()
 
     def _need(self, holds: object, message: str) -> None:
         if not holds:
@@ -150,6 +152,7 @@ class Invariants:
         """Every row is free, or belongs to one session: to the hold it waits for, one it is in, or a lease."""
         allocations = self.allocations
         rows: list[int] = []
+        self.leased: list[int] = []
         for s in self.alive:
             session = self.sessions[s]
             pending = list(self._follow("a hold that is waited for", session["pending"], allocations["next_claim"]))
@@ -159,8 +162,10 @@ class Invariants:
             mine = pending
             for head in self._follow("the holds of a session", session["innermost"], allocations["outer"]):
                 mine.extend(self._follow("the claims of a hold", head, allocations["next_claim"]))
-            leases = self._follow("the leases of a session", session["first_lease"], allocations["next_lease"])
-            mine.extend(lease for lease in leases if lease not in mine)
+            leases = list(self._follow("the leases of a session", session["first_lease"], allocations["next_lease"]))
+            self._need(not allocations["is_held"][leases].any(), f"session {s} holds what it leases: {leases}")
+            mine.extend(leases)
+            self.leased.extend(leases)
             owners = allocations["session"][mine].tolist()
             self._need(owners == [s] * len(mine), f"session {s} has allocations {mine}, which are those of {owners}")
             rows.extend(mine)
@@ -209,7 +214,7 @@ class Invariants:
         run, sessions = self.run, self.sessions
         free = list(self._follow("the free sessions", run["free_session"], sessions["next"]))
         self._need(
-            sorted(free + self.alive) == list(range(len(sessions))),
+            sorted(free + self.alive + self.ownerless) == list(range(len(sessions))),
             f"of {len(sessions)} rows of sessions {len(self.alive)} are live and {len(free)} free",
         )
         serials = set(sessions["serial"][self.alive].tolist())
@@ -229,7 +234,13 @@ class Invariants:
         """What a pool shows is what is held, cached and waiting there, and it is not overfull."""
         shown, cap = self.pools_shown[p], float(self.pools[p]["cap"])
         used, cached = float(shown["used"]), float(shown["cached"])
-        held = self.allocations[(self.allocations["pool"] == p) & (self.allocations["is_held"] != 0)]
+        leased = [a for a in self.leased if self.allocations["pool"][a] == p]
+        taken = np.flatnonzero((self.allocations["pool"] == p) & (self.allocations["is_held"] != 0)).tolist()
+        if self.pools[p]["is_lifo"]:
+            links = self.allocations["previous_holder"]
+            listed = self._follow(f"the holders of pool {p}", self.pools[p]["last_holder"], links)
+            self._need(sorted(listed) == taken, f"pool {p} has the holders {taken}, listed are others")
+        held = self.allocations[taken + leased]
         self._need(
             used + cached <= cap + TOLERANCE + PARTS_OF_CAP * cap,
             f"pool {p} has {used!r} used and {cached!r} cached, over its cap {cap!r}",
@@ -252,7 +263,7 @@ class Invariants:
         times = entries["released_at"][found].tolist()
         self._need(times == sorted(times), f"{where} has entries of times {times}")
         self._need((entries["pool"][found] == p).all(), f"{where} has entries of pools {entries['pool'][found]}")
-        if not self.run["has_caches"]:
+        if not self.run["has_owns"]:
             return
         owned = {int(entries["owner"][e]): e for e in found if entries["owner"][e] >= 0}
         for s in self.alive:
@@ -312,7 +323,7 @@ class Invariants:
         stage, kind, where = self.stages[i], self.stages["kind"][i], f"stage {i}"
         if stage["is_flow"]:  # a flow is at several stages, its session names one
             return
-        at = [s for s in self.alive if self.sessions["stage"][s] == i]
+        at = sorted(s for s in self.alive + self.ownerless if self.sessions["stage"][s] == i)
         counted, shown = int(stage["n_jobs"]), float(self.stages_shown["queue"][i])
         self._need(len(at) == counted == shown, f"{where} counts {counted} jobs and shows {shown!r}: there are {at}")
         if kind == StageKind.FIFO:
@@ -330,10 +341,30 @@ class Invariants:
             self._need(sharing == at, f"the jobs of {where} are {at}, in its heap are {sharing}")
             if stage["rate"] > 0:
                 self._need(int(stage["pending_event"]) in self.events, f"{where} waits for an event that is not there")
-        elif kind != StageKind.STEP:
+        elif kind == StageKind.STEP:
+            self._check_engine(i, at)
+        else:
             for s in set(at) - set(self.lines[i]):
                 tag = self.events.get(int(self.sessions["job_event"][s]))
                 self._need(tag == s * TAG_KINDS + EventKind.JOB_END, f"the job of session {s} at {where} never ends")
+
+    def _check_engine(self, i: int, at: list[int]) -> None:
+        """Residents stand in order of admission; those with tokens are among them, and their iteration ends."""
+        stage, sessions, where = self.stages[i], self.sessions, f"stage {i}"
+        links = ("resident_next", "resident_previous")
+        head, tail = stage["resident_head"], stage["resident_tail"]
+        found = self._linked(f"the residents of {where}", head, tail, sessions, links)
+        self._need(sorted(found) == at, f"the jobs of {where} are {at}, its residents {found}")
+        admissions = [float(a) if a >= 0 else math.inf for a in sessions["admission"][found]]
+        self._need(admissions == sorted(admissions), f"the residents of {where} were admitted in order {admissions}")
+        served = list(self._follow(f"the tokens of {where}", stage["scheduled_head"], sessions["scheduled_next"]))
+        are_served = set(served) <= set(at) and (sessions["scheduled"][served] > 0).all()
+        self._need(
+            are_served and len(served) == stage["n_scheduled"],
+            f"{where} gives tokens to {served}, {stage['n_scheduled']} are counted, residents are {at}",
+        )
+        ends = [tag for tag in self.events.values() if tag == i * TAG_KINDS + EventKind.ITERATION_END]
+        self._need(len(ends) == stage["is_running"], f"{where} has {len(ends)} iterations that end")
 
 
 def rows_at(address: Any, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:

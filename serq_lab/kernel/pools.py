@@ -1,15 +1,19 @@
-"""Pools: joining, admission, leaving, growing (`LANGUAGE.md` section 5).
+"""Pools: joining, admission, growth, and whom a pool serves next (`LANGUAGE.md` section 5).
 
-The cached side of a pool is in `cache.py`. Used by `sessions.py` and `event_loop.py`.
+The cached side of a pool is in `cache/`, the end of holds in `leaving.py`, preemption in `growth.py`. Used by these,
+by `sessions.py` and `event_loop.py`.
 """
 
 from __future__ import annotations
 
 import math
 
-from serq_lab.kernel.cache import TOLERANCE, consume, make_room, put_entry, round_down, round_up, takes_lead
+from serq_lab.kernel.cache.entries import TOLERANCE, round_up
+from serq_lab.kernel.cache.eviction import make_room, takes_lead
+from serq_lab.kernel.cache.prefixes import consume
 from serq_lab.kernel.evaluation import evaluate, quantity, resolve, set_slot
 from serq_lab.kernel.statistics import change_queued, set_used
+from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.lists import append_session, make_ready, unlink_session
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
@@ -24,7 +28,7 @@ from serq_lab.kernel.storage.state import (
     scratch_at,
     session_at,
 )
-from serq_lab.kernel.storage.tables import CACHED, COMPUTED
+from serq_lab.kernel.storage.tables import CACHED
 
 REJECTED, QUEUED, ADMITTED = 0, 1, 2  # what becomes of a session that comes to a hold
 
@@ -43,7 +47,7 @@ def new_allocation(run: Row, s: int, op: int, claim: int, p: int, head: int) -> 
     allocation.session, allocation.op, allocation.claim, allocation.pool = s, op, claim, p
     allocation.units, allocation.position, allocation.is_moved, allocation.is_held = 0.0, 0.0, 0, 0
     allocation.head = a if head < 0 else head
-    allocation.next_claim, allocation.outer = -1, -1
+    allocation.next_claim, allocation.outer, allocation.lease_event = -1, -1, -1
     return a
 
 
@@ -78,8 +82,8 @@ def read_reserve(run: Row, a: int, s: int) -> None:
 
 
 @inlined
-def join_pool(run: Row, s: int, o: int) -> int:
-    """A session comes to a hold: REJECTED if it can never fit, else QUEUED at the first pool or ADMITTED at once."""
+def come_to_hold(run: Row, s: int, o: int) -> int:
+    """The first claim of a new hold whose header is read for the first time; -1 if it can never fit."""
     op = op_at(run, o)
     head, last = -1, -1
     for k in range(op.first_claim, op.first_claim + op.n_claims):
@@ -93,15 +97,25 @@ def join_pool(run: Row, s: int, o: int) -> int:
         read_units(run, a, s)
     if is_turned_away(run, head, s):
         free_hold(run, head)
-        return REJECTED
+        return -1
     session = session_at(run, s)
     session.pending = head
     session.queue_pool = allocation_at(run, head).pool
     session.queued_at = run.now
+    return head
+
+
+@inlined
+def join_pool(run: Row, s: int, o: int) -> int:
+    """A session comes to a hold: REJECTED if it can never fit, else QUEUED at the first pool or ADMITTED at once."""
+    head = come_to_hold(run, s, o)
+    if head < 0:
+        return REJECTED
+    session = session_at(run, s)
     session.place = Place.QUEUED
-    if op.is_static and is_next(run, session.queue_pool) and fits(run, head, s):
+    if op_at(run, o).is_static and is_next(run, session.queue_pool) and fits(run, head, s):
         admit(run, s, head)
-        session.place = Place.RUNNING
+        session_at(run, s).place = Place.RUNNING
         return ADMITTED
     enqueue(run, s, session.queue_pool)
     return QUEUED
@@ -150,6 +164,21 @@ def enqueue(run: Row, s: int, p: int) -> None:
     pool.queue_tail = append_session(run, s, pool.queue_tail)
     if pool.queue_head < 0:
         pool.queue_head = s
+    change_queued(run, p, 1.0)
+
+
+@kernel
+def enqueue_first(run: Row, s: int, p: int) -> None:
+    """Put a session at the front of a pool's queue."""
+    pool, session = pool_at(run, p), session_at(run, s)
+    if nobody_waits(run, p):
+        run.n_waiting += 1
+    session.previous, session.next = -1, pool.queue_head
+    if pool.queue_head >= 0:
+        session_at(run, pool.queue_head).previous = s
+    else:
+        pool.queue_tail = s
+    pool.queue_head = s
     change_queued(run, p, 1.0)
 
 
@@ -226,22 +255,86 @@ def admit(run: Row, s: int, head: int) -> None:
     cached = 0.0
     a = head
     while a >= 0:
-        allocation = allocation_at(run, a)
-        p = allocation.pool
-        if op.has_cache:
-            allocation.position = consume(run, p, s, most)
-            cached = max(cached, allocation.position)
-        make_room(run, p, allocation.units)
-        shown = pool_shown_at(run, p)
-        set_used(run, p, shown.used + allocation.units, shown.holders + 1.0)
-        pool_at(run, p).admissions += 1
-        allocation.is_held = 1
-        allocation.admission = run.admission
-        a = allocation.next_claim
+        cached = max(cached, allocate(run, s, a, most))
+        a = allocation_at(run, a).next_claim
     set_slot(run, s, CACHED, cached)
+    session = session_at(run, s)
     allocation_at(run, head).outer = session.innermost
     session.innermost = head
     session.pending = -1
+
+
+@inlined
+def allocate(run: Row, s: int, a: int, most: float) -> float:
+    """Allocate a claim's units; gives what was consumed of the session's prefix."""
+    allocation = allocation_at(run, a)
+    p = allocation.pool
+    pool, shown = pool_at(run, p), pool_shown_at(run, p)
+    if op_at(run, allocation.op).has_cache:
+        allocation.position = consume(run, p, s, most)
+    make_room(run, p, allocation.units)
+    set_used(run, p, shown.used + allocation.units, shown.holders + 1.0)
+    pool.admissions += 1
+    allocation.is_held = 1
+    allocation.admission = run.admission
+    if rarely(pool.is_lifo != 0):
+        link_holder(run, p, a)
+    return allocation.position
+
+
+@kernel
+def link_holder(run: Row, p: int, a: int) -> None:
+    """Put an allocation at the young end of the list of a pool's holders."""
+    pool, allocation = pool_at(run, p), allocation_at(run, a)
+    allocation.next_holder, allocation.previous_holder = -1, pool.last_holder
+    if pool.last_holder >= 0:
+        allocation_at(run, pool.last_holder).next_holder = a
+    pool.last_holder = a
+
+
+@kernel
+def unlink_holder(run: Row, p: int, a: int) -> None:
+    """Take an allocation out of the list of a pool's holders."""
+    pool, allocation = pool_at(run, p), allocation_at(run, a)
+    if allocation.next_holder >= 0:
+        allocation_at(run, allocation.next_holder).previous_holder = allocation.previous_holder
+    else:
+        pool.last_holder = allocation.previous_holder
+    if allocation.previous_holder >= 0:
+        allocation_at(run, allocation.previous_holder).next_holder = allocation.next_holder
+
+
+@kernel
+def let_grow(run: Row, p: int, s: int) -> None:
+    """A stalled session has its growth and goes on."""
+    leave_growers(run, p, s)
+    session = session_at(run, s)
+    if session.stage < 0:
+        make_ready(run, s)
+        return
+    session.place = Place.AT_STAGE
+    advance(run, session.grow_allocation, session.grow_short)
+
+
+@kernel
+def advance(run: Row, a: int, tokens: float) -> None:
+    """Move the position of an allocation."""
+    allocation = allocation_at(run, a)
+    allocation.position += tokens
+    allocation_at(run, allocation.head).is_moved = 1
+
+
+@kernel
+def leave_growers(run: Row, p: int, s: int) -> None:
+    """Take a session out of the list of a pool's growers."""
+    pool, session = pool_at(run, p), session_at(run, s)
+    if pool.grower_head == s:
+        pool.grower_head = session.next
+    if pool.grower_tail == s:
+        pool.grower_tail = session.previous
+    unlink_session(run, s)
+    if nobody_waits(run, p):
+        run.n_waiting -= 1
 
 
 @kernel
@@ -253,13 +346,7 @@ def serve_pool(run: Row, p: int) -> None:
         session = session_at(run, s)
         if not grow_allocation(run, session.grow_allocation, session.grow_units):
             break
-        pool.grower_head = session.next
-        if pool.grower_tail == s:
-            pool.grower_tail = -1
-        unlink_session(run, s)
-        if nobody_waits(run, p):
-            run.n_waiting -= 1
-        make_ready(run, s)
+        let_grow(run, p, s)
     while pool.via < 0:  # else a step stage serves the queue
         s = queue_head(run, p)
         if s < 0:
@@ -280,69 +367,6 @@ def serve_pools(run: Row) -> None:
             serve_pool(run, p)
 
 
-@inlined
-def give_back(run: Row, s: int, a: int) -> None:
-    """A pool of a hold gets its units back and keeps what the hold's `cache` clause says."""
-    allocation = allocation_at(run, a)
-    p = allocation.pool
-    op = op_at(run, allocation.op)
-    shown = pool_shown_at(run, p)
-    allocation.is_held = 0
-    holders = shown.holders - 1.0
-    set_used(run, p, shown.used - allocation.units if holders > 0.0 else 0.0, holders)
-    if op.has_cache:
-        is_moved = allocation_at(run, allocation.head).is_moved
-        computed = allocation.position if is_moved else allocation.units
-        kept = min(quantity(run, op.cache, s), computed)
-        put_entry(run, p, s, round_down(kept, pool_at(run, p).block))
-
-
-@inlined
-def undo_hold(run: Row, s: int) -> None:
-    """The innermost hold of a session ends, however it ends."""
-    session = session_at(run, s)
-    head = session.innermost
-    a = head
-    while a >= 0:
-        if allocation_at(run, a).is_held:
-            give_back(run, s, a)
-        a = allocation_at(run, a).next_claim
-    session.innermost = allocation_at(run, head).outer
-    free_hold(run, head)
-
-
-@inlined
-def leave_hold(run: Row, s: int) -> None:
-    """The end of a hold's block."""
-    undo_hold(run, s)
-    set_slot(run, s, COMPUTED, 0.0)
-    serve_pools(run)
-
-
-@kernel
-def held_on(run: Row, s: int, p: int) -> int:
-    """The allocation of the innermost hold on a pool that has not given it back, or -1."""
-    head = session_at(run, s).innermost
-    while head >= 0:
-        a = head
-        while a >= 0:
-            allocation = allocation_at(run, a)
-            if allocation.pool == p and allocation.is_held:
-                return a
-            a = allocation.next_claim
-        head = allocation_at(run, head).outer
-    return -1
-
-
-@kernel
-def release(run: Row, s: int, p: int) -> None:
-    """`release p`: early for one pool of the innermost hold on it."""
-    a = held_on(run, s, p)
-    if a >= 0:
-        give_back(run, s, a)
-        serve_pools(run)
-
-
 @kernel
 def grow_allocation(run: Row, a: int, units: float) -> bool:
     """Enlarge an allocation to `units` if they fit."""
@@ -356,23 +380,3 @@ def grow_allocation(run: Row, a: int, units: float) -> bool:
     set_used(run, p, shown.used + more, shown.holders)
     allocation.units = units
     return True
-
-
-@kernel
-def grow(run: Row, s: int, a: int, amount: float) -> bool:
-    """`grow p (d)`: at once if it fits; otherwise the session stalls and this is false."""
-    allocation = allocation_at(run, a)
-    p = allocation.pool
-    pool = pool_at(run, p)
-    units = round_up(allocation.units + amount, pool.block)
-    if grow_allocation(run, a, units):
-        return True
-    session = session_at(run, s)
-    session.grow_allocation, session.grow_units = a, units
-    session.place = Place.GROWING
-    if nobody_waits(run, p):
-        run.n_waiting += 1
-    pool.grower_tail = append_session(run, s, pool.grower_tail)
-    if pool.grower_head < 0:
-        pool.grower_head = s
-    return False

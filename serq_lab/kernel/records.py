@@ -128,4 +128,5 @@ class FailureKind(IntEnum):
     CHOICE = 10  # choose over more indices than can be tried
     ARRIVALS_UNREACHED = 11  # the horizon comes before the arrivals asked for; value: how many came
     NOT_DRAINED = 12  # the horizon comes before the last session has ended; value: how many live
+    LOAD_OUTSIDE = 14  # a load outside a hold on the pool
     DRAINED_IN_WARMUP = 13  # draining ends at or before the warm-up; value: the end

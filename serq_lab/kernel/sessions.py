@@ -5,29 +5,31 @@ Used by `event_loop.py`.
 
 from __future__ import annotations
 
-from serq_lab.kernel.cache import abandon_entries, drop_entry
-from serq_lab.kernel.evaluation import evaluate, fail, refresh, set_slot, vector_of
-from serq_lab.kernel.pools import ADMITTED, REJECTED, grow, held_on, join_pool, leave_hold, release, undo_hold
+from serq_lab.kernel.cache.entries import TOLERANCE
+from serq_lab.kernel.cache.prefixes import drop_entry
+from serq_lab.kernel.evaluation import evaluate, fail, refresh, resolve, set_slot, vector_of
+from serq_lab.kernel.growth import grow_now
+from serq_lab.kernel.leaving import NEVER_PREEMPTED, held_on, leave_hold, release, remove_session
+from serq_lab.kernel.pools import ADMITTED, REJECTED, advance, join_pool
 from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.stages import start_job
 from serq_lab.kernel.statistics import set_live
 from serq_lab.kernel.storage.access import call_statements, rarely
-from serq_lab.kernel.storage.lists import make_ready
+from serq_lab.kernel.storage.lists import make_ready, new_row, take_ready
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
-    Place,
+    allocation_at,
     board_at,
-    ensure_owns,
-    ensure_sessions,
-    ensure_vectors,
     op_at,
     own_at,
     scratch_at,
     session_at,
 )
-from serq_lab.kernel.storage.tables import SERIAL, ArrivalKind, OpKind
+from serq_lab.kernel.storage.tables import SERIAL, Mode, OpKind
+from serq_lab.kernel.traces import choose_trace_session, load_trace_row
 
 MOST_CHOICES = 1_000_000
+MOST_AT_AN_INSTANT = 20_000_000  # sessions continued and events handled while time all but stands still
 
 
 @kernel
@@ -50,47 +52,25 @@ def run_init(run: Row, s: int) -> None:
 @kernel
 def create_session(run: Row) -> None:
     """A session comes: its `init` block runs at once and it joins the end of the ready list."""
-    s = run.free_session
-    if s >= 0:
-        run.free_session = session_at(run, s).next
-    else:
-        s = run.n_sessions
-        run.n_sessions = s + 1
-        ensure_sessions(run, run, s + 1)
-        ensure_vectors(run, run, (s + 1) * (run.vector_bytes // 8))
-        if run.has_caches:
-            ensure_owns(run, run, (s + 1) * run.n_pools)
+    s = new_row(run)
     session = session_at(run, s)
     session.serial = run.arrivals
     session.innermost, session.pending, session.stage, session.job_event = -1, -1, -1, -1
     session.first_lease, session.admission, session.was_preempted, session.was_stuck = -1, -1, 0, 0
-    if run.has_caches:
+    session.is_ownerless, session.is_set_back, session.token_turn, session.decode_turn = 0, 0, -1.0, -1.0
+    if run.has_owns:
         for p in range(run.n_pools):
-            own_at(run, s * run.n_pools + p).entry = -1
+            own = own_at(run, s * run.n_pools + p)
+            own.entry, own.preempted_position = -1, NEVER_PREEMPTED
     set_slot(run, s, SERIAL, session.serial)
+    if rarely(run.trace_sessions_room > 0):
+        choose_trace_session(run, s)
     run.arrivals += 1
     set_live(run, run.live + 1)
     if rarely(run.has_init != 0):
         run_init(run, s)
     session_at(run, s).entry = run.start
     make_ready(run, s)
-
-
-@kernel
-def remove_session(run: Row, s: int) -> None:
-    """A session ends: it gives back every hold, innermost first."""
-    while session_at(run, s).innermost >= 0:
-        undo_hold(run, s)
-    abandon_entries(run, s)
-    session = session_at(run, s)
-    session.place = Place.FREE
-    session.next = run.free_session
-    run.free_session = s
-    set_live(run, run.live - 1)
-    if board_at(run, 0).is_warm:
-        run.ended += 1
-    if run.arrival_kind == ArrivalKind.CLOSED:
-        run.n_replacements += 1
 
 
 @kernel
@@ -123,25 +103,42 @@ def choose(run: Row, s: int, o: int) -> None:
 
 
 @kernel
-def grow_hold(run: Row, s: int, o: int) -> bool:
-    """`grow p (d)`; false if the session stalls or the run stops."""
+def load_position(run: Row, s: int, o: int) -> None:
+    """`load p (n)`: the position of the innermost hold on p moves by n, within what the hold has."""
     board = board_at(run, 0)
     a = held_on(run, s, board.member)
     if a < 0:
-        fail(run, FailureKind.GROW_OUTSIDE, op_at(run, o).span, 0.0)
-        return False
-    return grow(run, s, a, max(0.0, board.argument))
+        fail(run, FailureKind.LOAD_OUTSIDE, op_at(run, o).span, 0.0)
+        return
+    advance(run, a, board.argument)
+    allocation = allocation_at(run, a)
+    if allocation.position > allocation.units + TOLERANCE or allocation.position < 0.0:
+        fail(run, FailureKind.LOAD_BEYOND, op_at(run, o).span, allocation.position)
 
 
 @inlined
-def start_run(run: Row, s: int) -> None:
+def start_run(run: Row, s: int, o: int) -> None:
     """`run stage (work)`: a job, or nothing to do."""
-    board = board_at(run, 0)
+    board, op = board_at(run, 0), op_at(run, o)
     work = board.argument
-    if work > 0.0:
-        start_job(run, s, board.member, work)
-    else:
+    if not work > 0.0:
         make_ready(run, s)
+        return
+    if rarely(op.mode != Mode.NONE):
+        set_mode(run, s, o)
+    start_job(run, s, board.member, work)
+
+
+@kernel
+def set_mode(run: Row, s: int, o: int) -> None:
+    """What a step stage must know of a job: prefill or decode, and the pool in which it grows."""
+    op, session = op_at(run, o), session_at(run, s)
+    session.mode, session.growing = op.mode, -1
+    if op.growing >= 0:
+        p = resolve(run, op.growing, s)
+        session_at(run, s).growing = p
+        if held_on(run, s, p) < 0:
+            fail(run, FailureKind.GROW_OUTSIDE, op.span, 0.0)
 
 
 @kernel
@@ -152,11 +149,15 @@ def carry_out(run: Row, s: int, o: int) -> bool:
     if kind == OpKind.CHOOSE:
         choose(run, s, o)
     elif kind == OpKind.GROW:
-        return grow_hold(run, s, o)
+        return grow_now(run, s, board.member, max(0.0, board.argument), op.span)
     elif kind == OpKind.DROP:
         drop_entry(run, board.member, s)
     elif kind == OpKind.RELEASE:
         release(run, s, board.member)
+    elif kind == OpKind.LOAD:
+        load_position(run, s, o)
+    elif kind == OpKind.TURN:
+        load_trace_row(run, s)
     elif kind == OpKind.REFRESH:
         refresh(run, op.first_refreshed, op.n_refreshed)
     return True
@@ -176,7 +177,7 @@ def run_session(run: Row, s: int) -> None:
         kind = op.kind
         session_at(run, s).entry = op.entry
         if kind == OpKind.RUN:
-            start_run(run, s)
+            start_run(run, s, o)
             return
         if kind == OpKind.HOLD:
             outcome = join_pool(run, s, o)
@@ -185,7 +186,7 @@ def run_session(run: Row, s: int) -> None:
             if outcome != ADMITTED:
                 return
         elif kind == OpKind.LEAVE:
-            leave_hold(run, s)
+            leave_hold(run, s, o)
         elif kind == OpKind.END:
             remove_session(run, s)
             return
@@ -193,3 +194,27 @@ def run_session(run: Row, s: int) -> None:
             return
         board.entry = op.entry
         run.asking = s
+
+
+@kernel
+def stop_going_nowhere(run: Row) -> None:
+    """Too much has happened while time stood still."""
+    fail(run, FailureKind.NO_PROGRESS, -1, MOST_AT_AN_INSTANT)
+
+
+@inlined
+def run_ready(run: Row) -> None:
+    """Run every ready session as far as it goes, those that become ready meanwhile too."""
+    board = board_at(run, 0)
+    while True:
+        while rarely(run.n_replacements > 0):
+            run.n_replacements -= 1
+            create_session(run)
+        if run.ready_head < 0:
+            return
+        run_session(run, take_ready(run))
+        run.n_at_instant += 1
+        if rarely(run.n_at_instant > MOST_AT_AN_INSTANT):
+            stop_going_nowhere(run)
+        if rarely(board.failure != 0):
+            return

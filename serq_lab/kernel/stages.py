@@ -1,15 +1,17 @@
-"""Stages other than engines: fifo servers, processor sharing, delays (`LANGUAGE.md` sections 7.1 to 7.3, 7.6).
+"""Jobs at stages: how they start, wait and end; fifo servers, processor sharing, delays (`LANGUAGE.md` section 7).
 
-Used by `sessions.py`, which starts jobs, and `event_loop.py`, which ends them.
+What engines do with their residents is in `step/`. Used by `sessions.py`, which starts jobs, `event_loop.py`, which
+ends them, and `growth.py`, which takes them away.
 """
 
 from __future__ import annotations
 
 from serq_lab.kernel.evaluation import NO_SESSION, evaluate
 from serq_lab.kernel.statistics import set_number
+from serq_lab.kernel.step.residents import join_residents, leave_residents
 from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.event_heap import push, remove_at, schedule
-from serq_lab.kernel.storage.lists import append_session, make_ready, unlink_session
+from serq_lab.kernel.storage.lists import append_session, free_row, make_ready, new_row, unlink_session
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
     EventKind,
@@ -41,6 +43,8 @@ def start_job(run: Row, s: int, i: int, work: float) -> None:
             stage.wait_head = s
     elif stage.kind == StageKind.PS:
         share_stage(run, s, i)
+    elif rarely(stage.kind == StageKind.STEP):
+        join_residents(run, s, i)
     else:
         serve_job(run, s, i)
     set_number(run, i, stage.n_jobs + 1)
@@ -49,9 +53,14 @@ def start_job(run: Row, s: int, i: int, work: float) -> None:
 
 @inlined
 def show_busy(run: Row, i: int) -> None:
-    """`busy`: jobs in service at a fifo, else jobs present."""
+    """`busy`: jobs in service at a fifo, in the running iteration at a step stage, else jobs present."""
     stage = stage_at(run, i)
-    stage_shown_at(run, i).busy = stage.n_in_service if stage.kind == StageKind.FIFO else stage.n_jobs
+    if stage.kind == StageKind.FIFO:
+        stage_shown_at(run, i).busy = stage.n_in_service
+    elif stage.kind != StageKind.STEP:
+        stage_shown_at(run, i).busy = stage.n_jobs
+    else:
+        stage_shown_at(run, i).busy = stage.n_scheduled if stage.is_running else 0
 
 
 @inlined
@@ -69,14 +78,50 @@ def end_job(run: Row, s: int) -> None:
     """The job of a fifo or delay stage is done; the next that waits starts."""
     session = session_at(run, s)
     i = session.stage
+    complete_job(run, s, i)
+    serve_next(run, i)
+    show_busy(run, i)
+
+
+@inlined
+def serve_next(run: Row, i: int) -> None:
+    """A server of a fifo or delay stage is free: the next that waits starts."""
     stage = stage_at(run, i)
     stage.n_in_service -= 1
-    complete_job(run, s, i)
     waiting = stage.wait_head
     if waiting >= 0:
         leave_line(run, waiting, i)
         serve_job(run, waiting, i)
+
+
+@kernel
+def take_job(run: Row, s: int) -> None:
+    """A job is taken away before it is done; its event, if it has one, becomes stale."""
+    i = session_at(run, s).stage
+    stage = stage_at(run, i)
+    kind = stage.kind
+    if kind == StageKind.PS:
+        advance_clock(run, i)
+        if stage.pending_session == s:
+            stage.pending_event = -1
+        leave_share(run, s, i)
+    elif kind != StageKind.STEP:
+        if session_at(run, s).job_event < 0:
+            leave_line(run, s, i)
+        else:
+            serve_next(run, i)
+    leave_stage(run, s, i)
     show_busy(run, i)
+
+
+@kernel
+def start_ownerless_job(run: Row, i: int, work: float) -> None:
+    """A job that no session waits for: what a spill costs."""
+    if not work > 0.0:
+        return
+    s = new_row(run)
+    session_at(run, s).is_ownerless = 1
+    start_job(run, s, i, work)
 
 
 @kernel
@@ -102,7 +147,10 @@ def complete_job(run: Row, s: int, i: int) -> None:
     if rarely(stage.is_estimated != 0):
         update_estimates(run, i, session.started_at, wait, service)
     leave_stage(run, s, i)
-    make_ready(run, s)
+    if rarely(session_at(run, s).is_ownerless != 0):
+        free_row(run, s)
+    else:
+        make_ready(run, s)
 
 
 @inlined
@@ -112,6 +160,8 @@ def leave_stage(run: Row, s: int, i: int) -> None:
     session.stage, session.job_event = -1, -1
     if rarely(stage.is_listed != 0):
         unlist_job(run, s, i)
+    if rarely(stage.kind == StageKind.STEP):
+        leave_residents(run, s, i)
     set_number(run, i, stage.n_jobs - 1)
 
 

@@ -10,6 +10,7 @@ from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
     N_WINDOWS,
+    IterationKind,
     change_at,
     ensure_changes,
     gauge_at,
@@ -67,6 +68,22 @@ def close_windows(run: Row) -> None:
 
 
 @kernel
+def account_iteration(run: Row, i: int) -> None:
+    """Count the time since the start of a step stage's running iteration, or since this was done last, to its kind."""
+    stage = stage_at(run, i)
+    if not stage.is_running:
+        return
+    passed = run.now - stage.iteration_at
+    stage.iteration_at = run.now
+    if stage.iteration_kind == IterationKind.PREFILL:
+        stage.prefill_only_time += passed
+    elif stage.iteration_kind == IterationKind.DECODE:
+        stage.decode_only_time += passed
+    elif stage.iteration_kind == IterationKind.BOTH:
+        stage.mixed_time += passed
+
+
+@kernel
 def touch_all(run: Row) -> None:
     """Bring all time averages to now."""
     touch_live(run)
@@ -74,6 +91,7 @@ def touch_all(run: Row) -> None:
         touch_pool(run, p)
     for i in range(run.n_stages):
         touch_stage(run, i)
+        account_iteration(run, i)
 
 
 @kernel
@@ -87,6 +105,8 @@ def restart_averages(run: Row) -> None:
     for i in range(run.n_stages):
         stage = stage_shown_at(run, i)
         stage.queue_area, stage.load_area, stage.decodes_area = 0.0, 0.0, 0.0
+        times = stage_at(run, i)
+        times.prefill_only_time, times.decode_only_time, times.mixed_time = 0.0, 0.0, 0.0
 
 
 @inlined

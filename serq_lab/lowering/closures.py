@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from serq_lab.kernel.draws.streams import LOGARITHMS_AT, N_UNIFORMS, STREAM_WORDS, refill
 from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.storage.access import load_float, store_float
 from serq_lab.kernel.storage.memory import enlarge
 from serq_lab.kernel.storage.plain import FUNCTIONS, view
 from serq_lab.kernel.storage.state import OBSERVATION, SAMPLE
 from serq_lab.kernel.storage.tables import SERIAL, TURN_NO
-from serq_lab.kernel.streams import LOGARITHMS_AT, N_UNIFORMS, STREAM_WORDS, refill
 from serq_lab.lowering.board import HEADER_SLOTS, POOL_STRIDE, STAGE_STRIDE, BoardLayout
 from serq_lab.lowering.expressions import POOL_FIELDS
 from serq_lab.lowering.segments import LEAST_SAMPLES, MOST_REPEATS

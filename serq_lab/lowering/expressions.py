@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from serq_lab.kernel.draws.streams import LOGARITHMS_AT, N_UNIFORMS, STREAM_WORDS, compile_module
 from serq_lab.kernel.records import FailureKind
-from serq_lab.kernel.streams import LOGARITHMS_AT, N_UNIFORMS, STREAM_WORDS, compile_module
 from serq_lab.lowering.board import POOL_STRIDE, STAGE_STRIDE, BoardLayout
 from serq_lab.semantics import model as m
 from serq_lab.semantics.constants import MAX_PHASES

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from serq_lab.kernel.draws.streams import ARRIVALS, EVICTION, SESSION, WORKLOAD, new_streams, refill_address
 from serq_lab.kernel.storage.memory import JIT, SpareBlocks
-from serq_lab.kernel.storage.setup import RunTables
-from serq_lab.kernel.storage.state import POOL, STAGE
+from serq_lab.kernel.storage.setup import RunTables, TraceTables
 from serq_lab.kernel.storage.tables import (
     CLAIM,
     EXPRESSION,
@@ -25,24 +25,37 @@ from serq_lab.kernel.storage.tables import (
     ArrivalKind,
     Mode,
     OpKind,
+    OrderKind,
     ProgramTables,
     StageKind,
 )
-from serq_lab.kernel.streams import ARRIVALS, EVICTION, SESSION, WORKLOAD, new_streams, refill_address
 from serq_lab.lowering.board import BoardLayout
 from serq_lab.lowering.closures import ClosureCompiler, ClosureSegments
 from serq_lab.lowering.expressions import ExpressionCompiler
+from serq_lab.lowering.members import Members
+from serq_lab.lowering.readings import (
+    is_static,
+    keeps_prefixes,
+    most_keys,
+    preempts,
+    readings_of_stages,
+    reads_kv,
+    refreshed_for,
+)
 from serq_lab.lowering.segments import SegmentWriter
 from serq_lab.lowering.support import refuse_what_cannot_run
-from serq_lab.lowering.trees import expressions_of, parts
+from serq_lab.lowering.traces import NO_TRACE, Trace, choice_words
+from serq_lab.lowering.trees import expressions_of
 from serq_lab.semantics import model as m
 from serq_lab.semantics.expressions import value
-from serq_lab.semantics.names import POOL_OBSERVABLES
 from serq_lab.source import Span
 
-REFRESHED = {"work": 0, "budget_left": 1}
 MODES = {None: Mode.NONE, "prefill": Mode.PREFILL, "decode": Mode.DECODE}
 STAGE_KINDS = {"fifo": StageKind.FIFO, "ps": StageKind.PS, "delay": StageKind.DELAY, "step": StageKind.STEP}
+ORDER_KINDS = {
+    "admission": OrderKind.ADMISSION, "by": OrderKind.BY, "decode_first": OrderKind.DECODE_FIRST,
+    "exclusive_prefill": OrderKind.EXCLUSIVE_PREFILL,
+}  # fmt: skip
 ARRIVAL_KINDS = {
     "none": ArrivalKind.NONE, "renewal": ArrivalKind.RENEWAL, "poisson": ArrivalKind.POISSON,
     "closed": ArrivalKind.CLOSED, "batch": ArrivalKind.BATCH,
@@ -82,9 +95,9 @@ class LoweredProgram:
         self._write_program()
         self.tables = self._finish()
 
-    def setup(self, constants: m.Constants) -> RunTables:
-        """The tables of one run: those of the program, and the numbers of `constants`."""
-        pools, stages = self._members(constants)
+    def setup(self, constants: m.Constants, trace: Trace = NO_TRACE) -> RunTables:
+        """The tables of one run: those of the program, the numbers of `constants`, and the rows of a trace."""
+        pools, stages = self._members.tables(constants)
         return RunTables(
             program=self.tables,
             owner=self,
@@ -101,8 +114,10 @@ class LoweredProgram:
             stages_at=self.layout.stages_at,
             n_attributes=self.layout.n_attributes,
             n_keys=self._most_keys,
-            has_caches=self._has_caches,
+            has_owns=self._has_owns,
             has_keyed_entries=self._has_keyed_entries,
+            trace=TraceTables(trace.rows, trace.sessions, choice_words(constants.seed)),
+            is_ordered=self.model.trace is not None and self.model.trace.ordered,
             arrival_kind=ARRIVAL_KINDS[self.model.arrivals.process],
             gap=self._gap,
             gap_span=self._span_row(self.model.arrivals.span),
@@ -114,15 +129,6 @@ class LoweredProgram:
             warmup=constants.warmup,
             limit=constants.arrivals or 0,
         )
-
-    def _members(self, constants: m.Constants) -> tuple[NDArray[np.void], NDArray[np.void]]:
-        n_pools = [family.n_members for family in self.model.pools]
-        n_stages = [family.n_members for family in self.model.stages]
-        pools, stages = np.repeat(self._pools, n_pools), np.repeat(self._stages, n_stages)
-        pools["cap"] = np.repeat(np.array(constants.caps, dtype=np.float64), n_pools)
-        pools["block"] = np.repeat(np.array(constants.blocks, dtype=np.float64), n_pools)
-        stages["servers"] = np.repeat(np.array(constants.servers, dtype=np.int64), n_stages)
-        return pools, stages
 
     def _board(self, constants: m.Constants) -> NDArray[np.float64]:
         board = np.zeros(self.layout.n_slots)
@@ -138,19 +144,13 @@ class LoweredProgram:
     def _write_program(self) -> None:
         model = self.model
         refuse_what_cannot_run(model)
-        holds = [part for part in parts((model.session,)) if isinstance(part, m.Hold)]
-        self._has_caches = any(hold.cache is not None for hold in holds)
+        self._has_owns = keeps_prefixes(model) or preempts(model)
+        self._members = Members(model, self.layout)
         self._has_keyed_entries = any(pool.evict_keys or pool.spill for pool in model.pools)
-        self._most_keys = max(
-            [1]
-            + [len(part.keys) for part in parts((model.session, model.stages)) if isinstance(part, (m.Choose, m.Order))]
-            + [len(keys) for pool in model.pools for keys in (pool.evict_keys, pool.queue_keys) if keys]
-        )
+        self._most_keys = most_keys(model)
         self._gap = self._arrival_gap()
-        self._pools = np.zeros(len(model.pools), dtype=POOL)
-        for row, pool in zip(self._pools, model.pools, strict=True):
+        for row, pool in zip(self._members.pools, model.pools, strict=True):
             self._write_pool(row, pool)
-        self._stages = np.zeros(len(model.stages), dtype=STAGE)
         self._gauges = [self._value(gauge.value) for gauge in model.gauges]
         self._stream = WORKLOAD
         self._init = self._code.enter()
@@ -164,7 +164,7 @@ class LoweredProgram:
         self._write_block(model.session)
         self._stop(OpKind.END, model.arrivals.span)
         self._code.finish()
-        for row, stage, read in zip(self._stages, model.stages, self._stage_readings(), strict=True):
+        for row, stage, read in zip(self._members.stages, model.stages, readings_of_stages(model), strict=True):
             self._write_stage(row, stage, read)
 
     def _arrival_gap(self) -> int:
@@ -177,8 +177,10 @@ class LoweredProgram:
         return self._value(gap, ARRIVALS)
 
     def _write_pool(self, row: Any, pool: m.Pool) -> None:
-        for name in ("via", "spill_pool", "spill_stage", "spill_work", "spill_condition"):
-            row[name] = -1
+        row["spill_work"] = row["spill_condition"] = -1
+        if pool.spill is not None:
+            row["spill_condition"] = self._value(pool.spill.condition, EVICTION)
+            row["spill_work"] = self._value(pool.spill.work, EVICTION)
         row["first_evict_key"], row["n_evict_keys"] = self._keys(pool.evict_keys or (), EVICTION)
         row["first_queue_key"], row["n_queue_keys"] = self._keys(pool.queue_keys or ())
         row["is_lifo"] = pool.preempt == "lifo"
@@ -190,19 +192,17 @@ class LoweredProgram:
         for name in ("capacity", "budget", "chunk", "cost"):
             tree = getattr(stage, name)
             row[name] = -1 if tree is None else self._value(tree)
-        row["memory"] = row["only"] = -1
+        if stage.cost is not None:
+            row["cost_span"] = self._span_row(stage.cost.span)
+        if stage.order is not None:
+            row["order"] = ORDER_KINDS[stage.order.kind]
+            row["first_key"], row["n_keys"] = self._keys(stage.order.keys)
+            row["only"] = -1 if stage.order.only is None else self._value(stage.order.only)
+        row["reads_kv"] = reads_kv((stage.budget, stage.chunk, stage.order))
+        row["cost_reads_kv"] = reads_kv(stage.cost)
         row["is_estimated"] = bool(read & {"est_lambda", "est_rho", "est_wait", "price"})
-        row["is_listed"] = "work" in read or stage.kind == "step"
+        row["is_listed"] = "work" in read
         row["is_flow"] = stage.is_flow
-
-    def _stage_readings(self) -> list[set[str]]:
-        """Of each family of stages, the observables that the program reads."""
-        model = self.model
-        readings: list[set[str]] = [set() for _ in model.stages]
-        for part in parts((model.session, model.init, model.turn, model.pools, model.stages, model.gauges)):
-            if isinstance(part, m.Observable) and part.name not in POOL_OBSERVABLES:
-                readings[part.target.family].add(part.name)
-        return readings
 
     # --------------------------------------------------------- statements
 
@@ -231,6 +231,8 @@ class LoweredProgram:
 
     def _write_turn(self, s: m.Turn) -> None:
         self._code.turn()
+        if self.model.trace is not None:
+            self._stop(OpKind.TURN, s.span)
         stream, self._stream = self._stream, WORKLOAD
         self._write_block(self.model.turn)
         self._stream = stream
@@ -250,7 +252,7 @@ class LoweredProgram:
             "reuse": -1 if s.reuse is None else self._value(s.reuse),
             "has_cache": int(s.cache is not None),
             "cache": -1 if s.cache is None else self._value(s.cache),
-            "lease": -1 if s.lease is None else self._target(s.lease[0]),
+            "lease": -1 if s.lease is None else first_claim + [c.pool for c in s.claims].index(s.lease[0]),
             "lease_time": -1 if s.lease is None else self._value(s.lease[1]),
         }  # fmt: skip
         self._stop(OpKind.HOLD, s.span, **header)
@@ -332,13 +334,7 @@ class LoweredProgram:
     def _refreshed_by(self, tree: Any) -> tuple[int, int]:
         """The rows of what must be computed before a tree is evaluated: the first, and how many."""
         first = len(self._refreshes)
-        for part in parts(tree):
-            if isinstance(part, m.Observable) and part.name in REFRESHED:
-                family = part.target.family
-                for member in range(self.layout.first_stage[family], self.layout.first_stage[family + 1]):
-                    wanted = (member, REFRESHED[part.name])
-                    if wanted not in self._refreshes[first:]:
-                        self._refreshes.append(wanted)
+        self._refreshes.extend(refreshed_for(tree, self.model, self.layout))
         return first, len(self._refreshes) - first
 
     def _target(self, target: m.Target) -> int:
@@ -369,12 +365,6 @@ class LoweredProgram:
             expressions=rows(expressions, EXPRESSION),
             refreshes=rows(self._refreshes, REFRESH),
         )
-
-
-def is_static(hold: m.Hold) -> bool:
-    """Whether the units and reserves of a hold rest on lets and attributes alone: they cannot change in a queue."""
-    readings = (m.Draw, m.Observable, m.Now, m.Context)
-    return not any(isinstance(part, readings) for part in parts(hold.claims))
 
 
 def rows(values: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> NDArray[np.void]:

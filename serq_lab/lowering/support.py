@@ -22,20 +22,6 @@ def refuse_what_cannot_run(model: m.Model) -> None:
 
 
 def _what_cannot_run(model: m.Model) -> Iterator[tuple[Span, str]]:
-    for stage in model.stages:
-        if stage.kind == "step":
-            yield stage.span, f'the step stage "{stage.name}"'
-    for pool in model.pools:
-        if pool.preempt == "lifo":
-            yield pool.span, f'the pool "{pool.name}" with `preempt lifo`'
-        if pool.spill is not None:
-            yield pool.spill.span, f'the spill of "{pool.name}"'
-    if model.trace is not None:
-        yield model.trace.span, "a trace"
     for part in parts(model.session):
-        if isinstance(part, m.Hold) and part.lease is not None:
-            yield part.lease[0].span, "a lease"
-        elif isinstance(part, m.Load):
-            yield part.span, "a load"
-        elif isinstance(part, m.Run) and len(part.stages) > 1:
+        if isinstance(part, m.Run) and len(part.stages) > 1:
             yield part.span, "a run on several stages"

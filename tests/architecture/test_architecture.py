@@ -22,7 +22,6 @@ SHORT_FILES = {
     "serq_lab/diagnostics/diagnostic.py": "one record",
     "serq_lab/diagnostics/errors.py": "three exceptions",
     "serq_lab/report/frames.py": "keeps pandas apart from the rest of the report",
-    "serq_lab/kernel/storage/lists.py": "the links of sessions, which pools and stages share",
     "serq_lab/lowering/support.py": "what is refused for now, apart from what is lowered",
     "serq_lab/lowering/trees.py": "how a resolved tree is walked, for two readers",
     "serq_lab/report/as_json.py": "one format of the report, beside text.py",

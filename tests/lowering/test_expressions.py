@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from serq_lab.kernel import streams
+from serq_lab.kernel.draws import streams
 from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.storage import plain
 from serq_lab.lowering import closures

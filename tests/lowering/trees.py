@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 import serq_lab
-from serq_lab.kernel import streams
+from serq_lab.kernel.draws import streams
 from serq_lab.lowering.board import STAGE_STRIDE, BoardLayout
 from serq_lab.semantics import model as m
 from serq_lab.source import SourceText, Span

@@ -16,7 +16,7 @@ BAD = Path(__file__).parent / "bad"
 ENTRIES: dict[str, dict[str, Any]] = json.loads((BAD / "bad.json").read_text(encoding="utf-8"))
 CRASHES = json.loads((BAD / "crash" / "crash.json").read_text(encoding="utf-8"))
 RUNS = frozenset({"victim_already_served", "victim_already_served_decoding", "long_sum"})
-"""Inputs on which the reference dies, and that are fine programs."""
+"""Inputs on which the reference dies, and that are fine programs; two have stuck sessions, so exit 1."""
 
 
 def run_bad(name: str) -> None:
@@ -48,17 +48,13 @@ def test_refused_at_the_latest_in_the_run(name: str) -> None:
     assert caught.value.diagnostics[0].span is not None
 
 
-NEED_A_STEP_STAGE = {"victim_already_served", "victim_already_served_decoding"}
-"""Programs that are right, and that this version says it cannot run."""
-
-
 @pytest.mark.parametrize("name", list(CRASHES))
 def test_what_kills_the_reference_ends_in_words(name: str) -> None:
     command = [sys.executable, "-m", "serq_lab.cli", "run", "--quiet", str(BAD / "crash" / f"{name}.sq")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert "Traceback" not in done.stderr
-    if name in RUNS and name not in NEED_A_STEP_STAGE:
-        assert done.returncode == 0
+    if name in RUNS:
+        assert done.returncode == int(name != "long_sum")
         assert done.stdout.startswith("run: horizon")
     else:
         assert done.returncode == 1

@@ -1,12 +1,36 @@
-"""The links of sessions: the ready list, and the lists of pools and stages, which share one pair of links.
+"""Rows of sessions and their links: the ready list, and the lists of pools and stages, which share one pair of links.
 
 Used by `pools.py`, `stages.py` and `sessions.py`.
 """
 
 from __future__ import annotations
 
-from serq_lab.kernel.storage.memory import Row, inlined
-from serq_lab.kernel.storage.state import Place, session_at
+from serq_lab.kernel.storage.memory import Row, inlined, kernel
+from serq_lab.kernel.storage.state import Place, ensure_owns, ensure_sessions, ensure_vectors, session_at
+
+
+@kernel
+def new_row(run: Row) -> int:
+    """A row for a session, or for a job that none waits for. The tables may grow."""
+    s = run.free_session
+    if s >= 0:
+        run.free_session = session_at(run, s).next
+    else:
+        s = run.n_sessions
+        run.n_sessions = s + 1
+        ensure_sessions(run, run, s + 1)
+        ensure_vectors(run, run, (s + 1) * (run.vector_bytes // 8))
+        if run.has_owns:
+            ensure_owns(run, run, (s + 1) * run.n_pools)
+    return s
+
+
+@inlined
+def free_row(run: Row, s: int) -> None:
+    """Give a session's row back."""
+    session = session_at(run, s)
+    session.place, session.next = Place.FREE, run.free_session
+    run.free_session = s
 
 
 @inlined
@@ -51,3 +75,19 @@ def take_ready(run: Row) -> int:
     session.next, session.previous = -1, -1
     session.place = Place.RUNNING
     return s
+
+
+@kernel
+def leave_ready(run: Row, s: int) -> None:
+    """Take a session out of the middle of the ready list."""
+    before, at = -1, run.ready_head
+    while at != s:
+        before, at = at, session_at(run, at).next
+    following = session_at(run, s).next
+    if before < 0:
+        run.ready_head = following
+    else:
+        session_at(run, before).next = following
+    if run.ready_tail == s:
+        run.ready_tail = before
+    session_at(run, s).next = -1

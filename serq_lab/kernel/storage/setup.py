@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +25,10 @@ from serq_lab.kernel.storage.memory import REALLOCATE_ADDRESS, RawBlock, SpareBl
 from serq_lab.kernel.storage.state import (
     BOARD,
     CHANGE,
+    GAP,
     GAUGE,
     HEAP,
+    N_GAP_EDGES,
     N_WINDOWS,
     OBSERVATION,
     POOL_SHOWN,
@@ -35,9 +38,21 @@ from serq_lab.kernel.storage.state import (
     STAGE_SHOWN,
     WINDOW,
 )
-from serq_lab.kernel.storage.tables import ProgramTables
+from serq_lab.kernel.storage.tables import ProgramTables, StageKind
 
+GAP_BIN_RATIO = 1.01
 GROWING_TABLES = ("sessions", "vectors", "owns", "allocations", "entries", "snapshots")
+
+
+class TraceTables(NamedTuple):
+    """A trace: its rows, which of them are whose, and the state that its choice starts from; empty without a trace.
+
+    Shapes (n_rows,), (n_sessions,) and (33,); of the last `kernel/traces.py` says what it is.
+    """
+
+    rows: NDArray[np.void]
+    sessions: NDArray[np.void]
+    words: NDArray[np.int64]
 
 
 class RunTables(NamedTuple):
@@ -63,8 +78,10 @@ class RunTables(NamedTuple):
     stages_at: int
     n_attributes: int
     n_keys: int
-    has_caches: bool
+    has_owns: bool
     has_keyed_entries: bool
+    trace: TraceTables
+    is_ordered: bool
     arrival_kind: int
     gap: int
     gap_span: int
@@ -98,6 +115,11 @@ class Simulation:
         self.gauges = np.zeros(len(tables.gauges), dtype=GAUGE)
         self.windows = np.full(N_WINDOWS, np.nan).view(WINDOW)
         self.scratch = np.zeros(2 * tables.n_keys, dtype=SCRATCH)
+        self.trace_rows, self.trace_sessions, self.trace_words = tables.trace
+        self.trace_words = self.trace_words.copy()
+        self.gap_edges = gap_edges()
+        n_bins = np.where(self.stages["kind"] == StageKind.STEP, N_GAP_EDGES + 1, 0)
+        self.gaps = [np.zeros(n, dtype=GAP) for n in n_bins]
         self._fill_members()
         self._fill_run()
         self._reuse_memory()
@@ -122,11 +144,17 @@ class Simulation:
             "oldest",
             "youngest",
             "last_holder",
+            "spilled_entry",
         ):
             self.pools[name] = -1
         self.pools["rejected_least"] = self.pools["rejected_most"] = np.nan
-        for name in ("wait_head", "wait_tail", "job_head", "job_tail", "pending_event", "pending_session"):
+        for name in (
+            "wait_head", "wait_tail", "job_head", "job_tail", "pending_event", "pending_session",
+            "resident_head", "resident_tail", "scheduled_head", "scheduled_tail",
+        ):  # fmt: skip
             self.stages[name] = -1
+        self.stages["gaps"] = [gaps.ctypes.data for gaps in self.gaps]
+        self.stages["gaps_room"] = [len(gaps) for gaps in self.gaps]
         self.stages["heap"] = 1 + np.arange(len(self.stages))
         self.gauges["expression"] = self.tables.gauges
         self.header = self.board[: len(BOARD.names or ())].view(BOARD)[0]
@@ -140,9 +168,10 @@ class Simulation:
     def _fill_run(self) -> None:
         tables, run = self.tables, self.runs[0]
         for name in ("horizon", "warmup", "limit", "arrival_kind", "gap", "gap_span", "population", "init", "has_init",
-                     "start", "has_caches", "has_keyed_entries"):  # fmt: skip
+                     "start", "has_owns", "is_ordered", "has_keyed_entries"):  # fmt: skip
             run[name] = getattr(tables, name)
         run["n_pools"], run["n_stages"] = len(self.pools), len(self.stages)
+        run["n_steps"] = np.count_nonzero(self.stages["kind"] == StageKind.STEP)
         run["n_gauges"], run["n_slots"] = len(self.gauges), tables.n_attributes
         run["vector_bytes"] = 8 * (tables.n_attributes + len(self.pools))
         run["reallocate"], run["go"] = REALLOCATE_ADDRESS, tables.go
@@ -153,6 +182,7 @@ class Simulation:
         for name in ("ops", "claims", "targets", "expressions", "refreshes"):
             self._point_at(name, program[name])
         for name in ("pools", "stages", "heaps", "gauges", "windows", "scratch", "board",
+                     "trace_rows", "trace_sessions", "trace_words", "gap_edges",
                      "pools_shown", "stages_shown"):  # fmt: skip
             self._point_at(name, getattr(self, name))
 
@@ -204,7 +234,7 @@ class Simulation:
 
     def _stage_records(self) -> StageRecords:
         stages, shown = self.stages, self.stages_shown
-        gaps = tuple(np.empty((0, 4)) for _ in stages)
+        gaps = tuple(_counted(gaps) for gaps in self.gaps)
         names = ("completed", "wait_sum", "service_sum", "iterations", "prefill_only_time", "decode_only_time",
                  "mixed_time", "decode_iterations", "decode_sum", "decode_time_sum", "gap_count",
                  "gap_sum")  # fmt: skip
@@ -223,6 +253,20 @@ class Simulation:
             used_area=shown["used_area"].copy(), cached_area=shown["cached_area"].copy(),
             queue_area=shown["queued_area"].copy(), holders_area=shown["holders_area"].copy(), **columns,
         )  # fmt: skip
+
+
+@cache
+def gap_edges() -> NDArray[np.float64]:
+    """The edges of the bins of token gaps: whole powers of 1.01."""
+    least = -(N_GAP_EDGES // 2)
+    return np.array([GAP_BIN_RATIO**k for k in range(least, least + N_GAP_EDGES)])
+
+
+def _counted(gaps: NDArray[np.void]) -> NDArray[np.float64]:
+    """The bins that have gaps: rows of number, count, least and greatest."""
+    (bins,) = np.nonzero(gaps["count"])
+    numbers = bins - 1 - N_GAP_EDGES // 2
+    return np.column_stack([numbers, *(gaps[name][bins] for name in ("count", "least", "greatest"))]).astype(np.float64)
 
 
 def _give_back(runs: Any, heaps: Any, observations: Any, gauges: Any) -> None:

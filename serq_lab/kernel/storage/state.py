@@ -34,21 +34,24 @@ SESSION = record(
     # its job: one at a time; `mark` is the ps clock's or the end's, `work` what is left of a step's tokens
     stage=I8, mode=I8, work=F8, mark=F8, joined_at=F8, started_at=F8, job_event=I8,
     job_next=I8, job_previous=I8,
-    growing=I8, scheduled=F8, is_served=I8, first_flow=I8,
-    first_lease=I8, trace_row=I8, trace_last=I8,
-    token_at=F8, has_token=I8, has_decoded=I8, preempted_stage=I8,
+    # at a step stage: the pool that it grows in (-1: none) and what it stalls for, the residents' order, the tokens of
+    # this iteration and their order
+    growing=I8, grow_short=F8, resident_next=I8, resident_previous=I8, is_taken=I8, scheduled=F8, scheduled_next=I8,
+    # its last token: when, at which stage, in which turn; the turn of its last decode
+    token_at=F8, token_stage=I8, token_turn=F8, decode_turn=F8, is_set_back=I8,
+    first_lease=I8, trace_row=I8, trace_end=I8, is_ownerless=I8, first_flow=I8,
 )  # fmt: skip
 
 # One claim of a hold on one pool, or a lease of it. The claims of a hold are linked by `next_claim`; the first of them,
 # `head`, stands for the hold and links by `outer` to the hold around it. `position`: `LANGUAGE.md` section 5,
-# "Leaving".
+# "Leaving". The held allocations of a pool that preempts are linked in order of admission.
 ALLOCATION = record(
     session=I8, op=I8, claim=I8, pool=I8, units=F8, needs=F8, position=F8, head=I8, is_moved=I8, is_held=I8,
     admission=I8, next_claim=I8, outer=I8, next_lease=I8, lease_event=I8, next_holder=I8, previous_holder=I8,
 )  # fmt: skip
 
-# A cached prefix: `owner` is its session's row, -1 when ownerless or when that session has ended. Linked in release
-# order. `sibling` links the entries of one owner over several pools once the owner is gone.
+# A cached prefix: `owner` is its session's row, -1 when dead: left behind, or its session has ended. Linked in release
+# order. The dead entries of one session, or spilled from one, are linked in a ring by `sibling`.
 ENTRY = record(owner=I8, pool=I8, units=F8, released_at=F8, next=I8, previous=I8, sibling=I8)
 
 # A session's own entry in a pool (row: session * n_pools + pool), -1 when none; how far its previous preemption got.
@@ -57,6 +60,8 @@ OWN = record(entry=I8, preempted_position=F8)
 POOL = record(
     cap=F8, block=F8, first_evict_key=I8, n_evict_keys=I8, first_queue_key=I8, n_queue_keys=I8, is_lifo=I8, via=I8,
     spill_pool=I8, spill_stage=I8, spill_work=I8, spill_condition=I8, is_memory=I8,
+    # what is about to be spilled into it, from which pool, for which entry of its own (-1: none yet)
+    spilled=F8, spilled_from=I8, spilled_entry=I8, spilled_owner=I8, spilled_sibling=I8, spilled_work=F8,
     queue_head=I8, queue_tail=I8, grower_head=I8, grower_tail=I8, oldest=I8, youngest=I8, last_holder=I8,
     n_entries=I8,
     wait_sum=F8, wait_count=I8, admissions=I8, evicted_entries=I8, evicted_units=F8, preemptions=I8, spills=I8,
@@ -64,17 +69,31 @@ POOL = record(
 )  # fmt: skip
 
 STAGE = record(
-    kind=I8, servers=I8, capacity=I8, budget=I8, chunk=I8, cost=I8, memory=I8, order=I8, first_key=I8,
+    kind=I8, servers=I8, capacity=I8, budget=I8, chunk=I8, cost=I8, cost_span=I8, memory=I8, order=I8, first_key=I8,
     n_keys=I8, only=I8,
     is_flow=I8, is_estimated=I8, is_listed=I8, heap=I8, span=I8,
     n_in_service=I8, wait_head=I8, wait_tail=I8, job_head=I8, job_tail=I8, n_jobs=I8,
     clock=F8, clock_at=F8, rate=F8, is_dirty=I8, pending_event=I8, pending_session=I8, pending_mark=F8,
     n_estimates=I8, last_start=F8, mean_gap=F8, mean_wait=F8, mean_service=F8,
     completed=I8, wait_sum=F8, service_sum=F8,
-    is_running=I8, n_scheduled=I8, iterations=I8, iteration_at=F8, prefill_only_time=F8, decode_only_time=F8,
-    mixed_time=F8,
-    decode_iterations=I8, decode_sum=F8, decode_time_sum=F8, gap_count=I8, gap_sum=F8, gaps=I8, gaps_room=I8, n_gaps=I8,
+    # an engine: residents in order of admission, those with tokens in the present iteration
+    reads_kv=I8, cost_reads_kv=I8, is_running=I8, is_planning=I8, is_admitting=I8, has_prefill=I8,
+    left=F8, chunk_now=F8,
+    resident_head=I8, resident_tail=I8, scheduled_head=I8, scheduled_tail=I8, n_scheduled=I8,
+    n_residents=F8, n_decoders=F8, kv_decode=F8, kv_prefill=F8,
+    iterations=I8, iteration_at=F8, iteration_kind=I8, prefill_only_time=F8, decode_only_time=F8, mixed_time=F8,
+    decode_iterations=I8, decode_sum=F8, decode_time_sum=F8, gap_count=I8, gap_sum=F8, gaps=I8, gaps_room=I8,
+    gap_bin=I8,
 )  # fmt: skip
+
+class IterationKind(IntEnum):
+    """What an iteration has given tokens to."""
+
+    NONE = 0
+    PREFILL = 1
+    DECODE = 2
+    BOTH = 3
+
 
 # Events in `order` of scheduling; also the marks of a ps stage, `order` that of starting.
 HEAP = record(items=I8, items_room=I8, n=I8)
@@ -97,6 +116,11 @@ SAMPLE = np.dtype([("value", F8), ("time", F8), ("session", np.uint32), ("turn",
 GAUGE = record(expression=I8, changes=I8, changes_room=I8, n=I8)
 CHANGE = record(time=F8, value=F8)
 WINDOW = record(area=F8)
+N_GAP_EDGES = 4201  # of bins 1 % wide, from 1.01^-2100 to 1.01^2100
+GAP = record(count=I8, least=F8, greatest=F8)  # of the gaps between tokens of one bin of 1 %
+WORD = record(value=I8)
+TRACE_ROW = record(new=F8, out=F8, think=F8, forced=F8)
+TRACE_SESSION = record(first=I8, end=I8)  # its rows
 N_WINDOWS = 20
 SCRATCH = record(value=F8)
 
@@ -124,6 +148,7 @@ _TABLES = {
     "ops": OP, "claims": CLAIM, "targets": TARGET, "expressions": EXPRESSION, "refreshes": REFRESH,
     "sessions": SESSION, "allocations": ALLOCATION, "entries": ENTRY, "owns": OWN, "pools": POOL, "stages": STAGE,
     "heaps": HEAP, "gauges": GAUGE, "windows": WINDOW,
+    "trace_rows": TRACE_ROW, "trace_sessions": TRACE_SESSION, "trace_words": WORD, "gap_edges": SCRATCH,
     "scratch": SCRATCH, "board": BOARD, "pools_shown": POOL_SHOWN, "stages_shown": STAGE_SHOWN,
 }  # fmt: skip
 
@@ -131,15 +156,15 @@ RUN = record(
     # settings
     horizon=F8, warmup=F8, limit=I8, arrival_kind=I8, gap=I8, gap_span=I8, population=I8, init=I8, start=I8,
     n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8, go=I8,
-    has_caches=I8, has_keyed_entries=I8, has_init=I8,
+    has_owns=I8, has_keyed_entries=I8, has_init=I8, n_steps=I8, is_ordered=I8,
     # counters and clocks
     now=F8, order=I8, has_begun=I8, has_open_top=I8, is_settling=I8, events=I8, arrivals=I8, ended=I8,
-    live=I8, admission=I8,
+    live=I8, admission=I8, n_preemptions=I8, n_at_instant=I8,
     progress_events=I8, progress_at=F8, n_replacements=I8, asking=I8, failed_at=F8, live_area=F8, live_since=F8,
     window=I8, window_start_area=F8, window_end=F8,
     # lists
     ready_head=I8, ready_tail=I8, free_session=I8, n_sessions=I8, free_allocation=I8, n_allocations=I8,
-    free_entry=I8, n_entries=I8, n_waiting=I8, n_dirty=I8, n_idle_steps=I8,
+    free_entry=I8, n_entries=I8, n_waiting=I8, n_dirty=I8,
     # vectors: n_slots float64 a session, then one cachedin a pool; snapshots of the same for keyed entries
     vectors=I8, vectors_room=I8, snapshots=I8, snapshots_room=I8,
     **{name + suffix: I8 for name in _TABLES for suffix in ("", "_room")},
@@ -161,9 +186,14 @@ gauge_at = rows_of(RUN, "gauges", GAUGE, is_fixed=True)
 window_at = rows_of(RUN, "windows", WINDOW, is_fixed=True)
 scratch_at = rows_of(RUN, "scratch", SCRATCH, is_fixed=True)
 board_at = rows_of(RUN, "board", BOARD, is_fixed=True)
+trace_row_at = rows_of(RUN, "trace_rows", TRACE_ROW, is_fixed=True)
+trace_session_at = rows_of(RUN, "trace_sessions", TRACE_SESSION, is_fixed=True)
+trace_word_at = rows_of(RUN, "trace_words", WORD, is_fixed=True)
 pool_shown_at = rows_of(RUN, "pools_shown", POOL_SHOWN, is_fixed=True)
 stage_shown_at = rows_of(RUN, "stages_shown", STAGE_SHOWN, is_fixed=True)
 item_at = rows_of(HEAP, "items", HEAP_ITEM)
+gap_edge_at = rows_of(RUN, "gap_edges", SCRATCH, is_fixed=True)
+gap_at = rows_of(STAGE, "gaps", GAP, is_fixed=True)
 change_at = rows_of(GAUGE, "changes", CHANGE)
 
 ensure_sessions = growth_of(RUN, "sessions", SESSION)

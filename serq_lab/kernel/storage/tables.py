@@ -16,7 +16,7 @@ I8, F8 = np.int64, np.float64
 
 
 # Slots of a session's vector: the built-in attributes that the engine itself sets, in the order of the model's.
-SERIAL, TURN_NO, CACHED, COMPUTED = range(4)
+SERIAL, TURN_NO, CACHED, COMPUTED, NEW, OUT, THINK, MORE, FORCED = range(9)
 
 
 def record(**fields: type) -> np.dtype[np.void]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from serq_lab.kernel import streams
+from serq_lab.kernel.draws import streams
 
 N = 1_000_000
 SEEDS = [0, 1, 7, 2**63, 2**64 - 1]

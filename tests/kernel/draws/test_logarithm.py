@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from serq_lab.kernel.logarithm import ArrayOperations, logarithm
+from serq_lab.kernel.draws.logarithm import ArrayOperations, logarithm
 
 MOST_ERROR = 0.54  # units in the last place
 LEAST = 2.0**-53  # a uniform is a multiple of it below 1

@@ -19,7 +19,7 @@ from llvmlite import binding as llvm
 from llvmlite import ir
 from numpy.typing import NDArray
 
-from serq_lab.kernel.logarithm import ArrayOperations, VectorOperations, logarithm
+from serq_lab.kernel.draws.logarithm import ArrayOperations, VectorOperations, logarithm
 from serq_lab.kernel.storage.object_code import load_kept, target_machine
 
 I32, I64, F64 = ir.IntType(32), ir.IntType(64), ir.DoubleType()
