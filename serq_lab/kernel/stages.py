@@ -267,6 +267,13 @@ def leave_share(run: Row, s: int, i: int) -> None:
     mark_dirty(run, i)
 
 
+@inlined
+def averaged(mean: float, value: float) -> float:
+    """The weighted average with one more value. In the last bit `mean + weight * (value - mean)` is another number,
+    and `choose` and branches may follow it."""
+    return (1.0 - ESTIMATE_WEIGHT) * mean + ESTIMATE_WEIGHT * value
+
+
 @kernel
 def update_estimates(run: Row, i: int, started_at: float, wait: float, service: float) -> None:
     """Exponentially weighted averages over completed jobs, the first value taken whole (section 7.6)."""
@@ -278,9 +285,9 @@ def update_estimates(run: Row, i: int, started_at: float, wait: float, service: 
         if stage.n_estimates == 1:
             stage.mean_gap = gap
         else:
-            stage.mean_gap += ESTIMATE_WEIGHT * (gap - stage.mean_gap)
-        stage.mean_wait += ESTIMATE_WEIGHT * (wait - stage.mean_wait)
-        stage.mean_service += ESTIMATE_WEIGHT * (service - stage.mean_service)
+            stage.mean_gap = averaged(stage.mean_gap, gap)
+        stage.mean_wait = averaged(stage.mean_wait, wait)
+        stage.mean_service = averaged(stage.mean_service, service)
     stage.last_start = started_at
     stage.n_estimates += 1
     shown.est_lambda = 1.0 / stage.mean_gap if stage.mean_gap > 0.0 else 0.0

@@ -1,4 +1,4 @@
-"""Processor sharing: the order in which jobs end whose marks the virtual clock reaches at one instant."""
+"""Stages to the last bit: ends at one instant at a shared stage, and the estimates."""
 
 from __future__ import annotations
 
@@ -54,3 +54,19 @@ run { horizon 90; warmup 5; seed 873; }
 def test_a_job_that_is_due_is_not_scheduled_into_the_past() -> None:
     """An end before now would be one event more before the header of the next in line is read again, and drawn."""
     assert serq_lab.compile(DRAWN).run().events == 916  # as pyserq 0.1.2 counts
+
+
+def test_estimates_are_weighted_sums() -> None:
+    """To the last bit (section 7.6): 0.99 of the average and 0.01 of the value, not the average and 0.01 of the
+    difference, which for equal gaps would stay as it is."""
+    text = """
+    stage desk : fifo;
+    workload { arrive renewal(0.75); }
+    session { run desk (0.5); observe rate = est_lambda(desk); observe wait = est_wait(desk); }
+    run { horizon 4; }
+    """
+    report = serq_lab.compile(text).run()
+    gap = 0.99 * 0.75 + 0.01 * 0.75
+    assert gap != 0.75
+    assert report.observe["rate"].samples.tolist()[:3] == [0.0, 1 / 0.75, 1 / gap]
+    assert report.observe["wait"].samples.tolist()[:3] == [0.0, 0.0, 0.0]
