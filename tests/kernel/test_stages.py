@@ -70,3 +70,13 @@ def test_estimates_are_weighted_sums() -> None:
     assert gap != 0.75
     assert report.observe["rate"].samples.tolist()[:3] == [0.0, 1 / 0.75, 1 / gap]
     assert report.observe["wait"].samples.tolist()[:3] == [0.0, 0.0, 0.0]
+
+
+def test_a_serving_order_reads_the_attributes_of_each_resident() -> None:
+    text = """
+    stage engine : step { budget 2; cost 1; serve by (odd); }
+    workload { arrive batch(6); init { set odd = serial - 2 * floor(serial / 2); } }
+    session { run engine decode (1); observe done = now; }
+    run { horizon 9; }
+    """
+    assert serq_lab.compile(text).run().observe["done"].sessions.tolist() == [0, 2, 4, 1, 3, 5]
