@@ -63,17 +63,22 @@ def free_hold(run: Row, head: int) -> None:
 
 
 @inlined
-def read_claim(run: Row, a: int, s: int) -> None:
-    """Evaluate a claim's header: its units and the room it needs, rounded up."""
+def read_units(run: Row, a: int, s: int) -> None:
+    """Evaluate a claim's units, rounded up; until a reserve is read, that is the room it needs."""
+    allocation = allocation_at(run, a)
+    block = pool_at(run, allocation.pool).block
+    allocation.units = round_up(quantity(run, claim_at(run, allocation.claim).units, s), block)
+    allocation.needs = allocation.units
+
+
+@inlined
+def read_reserve(run: Row, a: int, s: int) -> None:
+    """Evaluate a claim's reserve, if it has one: the room it needs, rounded up."""
     allocation = allocation_at(run, a)
     claim = claim_at(run, allocation.claim)
-    block = pool_at(run, allocation.pool).block
-    units = quantity(run, claim.units, s)
-    needs = units
     if claim.reserve >= 0:
-        needs = max(units, quantity(run, claim.reserve, s))
-    allocation.units = round_up(units, block)
-    allocation.needs = round_up(needs, block)
+        reserve = round_up(quantity(run, claim.reserve, s), pool_at(run, allocation.pool).block)
+        allocation.needs = max(allocation.units, reserve)
 
 
 @inlined
@@ -89,8 +94,8 @@ def come_to_hold(run: Row, s: int, o: int) -> int:
         else:
             allocation_at(run, last).next_claim = a
         last = a
-        read_claim(run, a, s)
-    if is_turned_away(run, head):
+        read_units(run, a, s)
+    if is_turned_away(run, head, s):
         free_hold(run, head)
         return -1
     session = session_at(run, s)
@@ -117,10 +122,12 @@ def join_pool(run: Row, s: int, o: int) -> int:
 
 
 @inlined
-def is_turned_away(run: Row, head: int) -> bool:
-    """Whether a hold asks more of a pool than all that it has; the first such pool counts the rejection."""
+def is_turned_away(run: Row, head: int, s: int) -> bool:
+    """Whether a hold asks more of a pool than all that it has; the first such pool counts the rejection, and the
+    reserves behind it are not read."""
     a = head
     while a >= 0:
+        read_reserve(run, a, s)
         allocation = allocation_at(run, a)
         needs, pool = allocation.needs, pool_at(run, allocation.pool)
         if needs > pool.cap:
@@ -221,7 +228,8 @@ def fits(run: Row, head: int, s: int) -> bool:
     is_static = op_at(run, allocation_at(run, head).op).is_static
     while a >= 0:
         if not is_static:
-            read_claim(run, a, s)
+            read_units(run, a, s)
+            read_reserve(run, a, s)
         allocation = allocation_at(run, a)
         pool = pool_at(run, allocation.pool)
         if pool_shown_at(run, allocation.pool).used + allocation.needs > pool.cap + TOLERANCE:

@@ -242,7 +242,7 @@ def rate_stage(run: Row, i: int) -> None:
     stage.rate = capacity / stage.n_jobs
     stage.pending_session = first.tag
     stage.pending_mark = first.time
-    stage.pending_event = schedule(run, (first.time - stage.clock) / stage.rate, EventKind.PS_END, i)
+    stage.pending_event = schedule(run, max(0.0, first.time - stage.clock) / stage.rate, EventKind.PS_END, i)
 
 
 @kernel
@@ -271,7 +271,7 @@ def leave_share(run: Row, s: int, i: int) -> None:
 
 @inlined
 def weighted(mean: float, value: float) -> float:
-    """An exponentially weighted average with one more value."""
+    """An exponentially weighted average with one more value; written with a difference, its last bit is another."""
     return (1.0 - ESTIMATE_WEIGHT) * mean + ESTIMATE_WEIGHT * value
 
 

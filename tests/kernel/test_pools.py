@@ -115,3 +115,15 @@ def test_of_two_pools_that_are_too_small_the_first_counts() -> None:
     assert (report.pool["p"].rejected, report.pool["q"].rejected) == (0, 2)
     report = run("hold p (11), q (11) { }", workload="arrive batch(2);")
     assert (report.pool["p"].rejected, report.pool["q"].rejected) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("header", "n_drawn"),
+    [("p (99), q (1) reserve (~uniform(0, 1))", 0), ("p (99) reserve (~uniform(0, 1)), q (~uniform(0, 1))", 2)],
+)
+def test_joining_reads_all_units_and_then_reserves_up_to_the_pool_that_turns_away(header: str, n_drawn: int) -> None:
+    report = run(
+        f"branch (serial == 0) {{ hold {header} {{ }} }} observe x = ~uniform(0, 1);", workload="arrive batch(2);"
+    )
+    drawn = pyserq.Rng(1 ^ 0x5851F42D4C957F2D)
+    assert values(report, "x") == [[drawn.random_f64() for _ in range(3)][n_drawn]]

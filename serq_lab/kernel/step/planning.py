@@ -9,7 +9,6 @@ import math
 
 from serq_lab.kernel.cache.eviction import takes_lead
 from serq_lab.kernel.evaluation import (
-    NO_SESSION,
     count_residents,
     evaluate,
     read_budget,
@@ -130,7 +129,7 @@ def read_for(run: Row, s: int, i: int, expression: int) -> float:
     board.decoding = 1.0 if session.mode == Mode.DECODE else 0.0
     board.admission = session.admission if session.admission >= 0 else math.inf
     board.remaining = session.work
-    return evaluate(run, expression, NO_SESSION)
+    return evaluate(run, expression, s)
 
 
 @inlined
