@@ -108,19 +108,22 @@ def held_on(run: Row, s: int, p: int) -> int:
 
 @kernel
 def release(run: Row, s: int, p: int) -> None:
-    """`release p`: early for one pool of the innermost hold on it, or else the end of the oldest lease of it."""
+    """`release p`: early for one pool of the innermost hold on it, or else the end of the oldest lease of it.
+
+    The pools are served at once, also if there was nothing to release.
+    """
     a = held_on(run, s, p)
     if a >= 0:
         if run.n_preemptions > 0:
             own_at(run, s * run.n_pools + p).preempted_position = NEVER_PREEMPTED
         give_back(run, s, a)
-        serve_pools(run)
-        return
-    a = session_at(run, s).first_lease
-    while a >= 0 and allocation_at(run, a).pool != p:
-        a = allocation_at(run, a).next_lease
-    if a >= 0:
-        end_lease(run, a)
+    else:
+        a = session_at(run, s).first_lease
+        while a >= 0 and allocation_at(run, a).pool != p:
+            a = allocation_at(run, a).next_lease
+        if a >= 0:
+            give_back_lease(run, a)
+    serve_pools(run)
 
 
 # ---------------------------------------------------------------- leases
@@ -185,7 +188,7 @@ def give_back_lease(run: Row, a: int) -> None:
 
 @kernel
 def end_lease(run: Row, a: int) -> None:
-    """A lease ends by its time or a `release`: the pools are served at once."""
+    """A lease ends by its time: the pools are served at once."""
     give_back_lease(run, a)
     serve_pools(run)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pyserq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 import serq_lab
+from serq_lab.kernel.draws.streams import SESSION, new_streams, refill
 from serq_lab.report.report import Report
 from tests.kernel.programs import programs
 from tests.parity.cases import differences
@@ -127,3 +129,27 @@ def test_joining_reads_all_units_and_then_reserves_up_to_the_pool_that_turns_awa
     )
     drawn = pyserq.Rng(1 ^ 0x5851F42D4C957F2D)
     assert values(report, "x") == [[drawn.random_f64() for _ in range(3)][n_drawn]]
+
+
+def drawn_units(before: str) -> float:
+    """What a session is admitted with whose header draws anew at each attempt; `before` happens while it waits."""
+    session = f"""
+      hold q (1) {{ }} lease q (0.5);
+      branch (serial == 0) {{ hold p (10) {{ run nap (2); {before} run nap (2); }} }}
+      else {{ run nap (1); hold p (5 + ~uniform(0, 1)) {{ observe units = used(p); }} }}
+    """
+    text = f"""
+      pool p {{ cap 10; }} pool q {{ }} stage nap : delay; workload {{ arrive batch(2); }}
+      session {{ {session} }} run {{ horizon 9; seed 3; }}
+    """
+    return float(serq_lab.compile(text).run().observe["units"].samples[0])
+
+
+def test_a_release_that_finds_nothing_serves_the_pools_all_the_same() -> None:
+    waited, served_once, served_twice = (drawn_units("release q; " * n) for n in range(3))
+    drawn = new_streams(3)[SESSION]
+    refill(drawn)
+    uniforms = (5.0 + drawn.view(np.float64)[1:9]).tolist()
+    assert waited in uniforms
+    at = uniforms.index(waited)
+    assert [at, at + 1, at + 2] == [uniforms.index(units) for units in (waited, served_once, served_twice)]

@@ -29,8 +29,8 @@ from tests.parity.generator.choices import again, by_seed
 from tests.parity.generator.program import Generated, generate
 from tests.parity.reference import Reference, Result, arrays
 
-SAME, DIFFERENT, EXPLAINED, BOTH_REFUSE, LATER = "same", "different", "explained", "both refuse", "later"
-"""What can come of a program; `LATER`: this version cannot run it yet (`explained.CANNOT_RUN`)."""
+SAME, DIFFERENT, EXPLAINED, BOTH_REFUSE = "same", "different", "explained", "both refuse"
+"""What can come of a program."""
 
 MOST_SLICES = 30
 """Slices of 65,536 events after which a run of ours counts as endless."""
@@ -64,8 +64,7 @@ def run_ours(program: Generated) -> Result:
     try:
         report = serq_lab.compile(program.text).run(trace=trace, progress=count)
     except serq_lab.ProgramError as error:
-        is_later = error.diagnostics[0].code == explained.CANNOT_RUN
-        return {"refused": explained.CANNOT_RUN if is_later else f"ours: {error}"}
+        return {"refused": f"ours: {error}"}
     except (serq_lab.RunError, serq_lab.InternalError) as error:
         return {"refused": f"ours: {type(error).__name__}: {error}"}
     except _EndlessError:
@@ -89,8 +88,6 @@ def judge(program: Generated, reference: Reference) -> Verdict:
 
 
 def _compared(program: Generated, ours: Result, theirs: Result) -> tuple[str, list[str]]:
-    if ours.get("refused") == explained.CANNOT_RUN:
-        return LATER, []
     if "refused" in theirs and "refused" in ours:
         return BOTH_REFUSE, [theirs["refused"], ours["refused"]]
     if "refused" in theirs:

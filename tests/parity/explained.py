@@ -5,10 +5,6 @@ Comes in: a program, and what the reference said. Goes out: the reason, if there
 
 from __future__ import annotations
 
-CANNOT_RUN = "cannot-run"
-"""The code of the fault by which this version refuses what its engine does not have yet; once the engine runs
-everything this goes, with the verdict `later`."""
-
 
 def why_refused(text: str, refusal: str) -> str | None:
     """Why the reference did not run a program that we run."""

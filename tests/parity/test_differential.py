@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.parity import reference
 from tests.parity.constructs import AT_WORK, WRITTEN, at_work, written
-from tests.parity.differential import DIFFERENT, LATER, SAME, judge, smaller
+from tests.parity.differential import DIFFERENT, SAME, judge, smaller
 from tests.parity.generator.choices import again, by_hypothesis, by_seed
 from tests.parity.generator.program import Generated, generate
 from tests.parity.reference import Reference
@@ -49,10 +49,9 @@ def test_random_programs(pyserq: Reference, program: Generated) -> None:
 
 
 def test_most_programs_are_compared(pyserq: Reference) -> None:
-    """So that agreement means something; those for later are none once the engine runs everything."""
+    """So that agreement means something."""
     kinds = [judge(generate(by_seed(seed)), pyserq).kind for seed in range(40)]
-    assert kinds.count(SAME) >= 10
-    assert kinds.count(SAME) + kinds.count(LATER) >= 35
+    assert kinds.count(SAME) >= 35
 
 
 def test_a_seed_gives_one_program_and_its_choices_the_same() -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from serq_lab.kernel.cache.entries import (
     TOLERANCE,
     append_entry,
@@ -106,15 +108,18 @@ def choose_victim(run: Row, p: int) -> int:
 
 
 @kernel
-def evict(run: Row, p: int, e: int) -> int:
+def evict(run: Row, p: int, e: int, wanted: float) -> int:
     """One step of eviction: the whole entry, or with blocks its last block. Gives the pool that it spills into, or -1.
 
-    What the tier is to hold is noted there, in the entry that it will extend.
+    What the tier is to hold is noted there, in the entry that it will extend. Steps that make room for `wanted` and
+    that nobody can tell apart are taken at once.
     """
     pool, entry = pool_at(run, p), entry_at(run, e)
     owner, units, is_whole = entry.owner, entry.units, True
     if pool.block > 0.0 and units > pool.block:
-        units, is_whole = pool.block, False
+        part = pool.block * steps_at_once(run, p, wanted)
+        if part < units:
+            units, is_whole = part, False
     tier = pool.spill_pool
     vector = 0
     target, sibling = -1, -1
@@ -137,6 +142,19 @@ def evict(run: Row, p: int, e: int) -> int:
     into.spilled, into.spilled_from, into.spilled_work = units, p, evaluate_on(run, pool.spill_work, vector)
     open_entry(run, tier, owner, target, sibling, e)
     return tier
+
+
+@inlined
+def steps_at_once(run: Row, p: int, wanted: float) -> float:
+    """How many blocks of one entry to evict at once: one if each is a decision of its own, or if sums would round."""
+    pool, shown = pool_at(run, p), pool_shown_at(run, p)
+    block = pool.block
+    if pool.n_evict_keys > 0 or pool.spill_pool >= 0 or block != np.floor(block):
+        return 1.0
+    n = max(np.ceil((shown.used + shown.cached + wanted - pool.cap - TOLERANCE) / block), 1.0)
+    if n > 1.0 and shown.used + (shown.cached - (n - 1.0) * block) + wanted <= pool.cap + TOLERANCE:
+        n -= 1.0
+    return n
 
 
 @inlined
@@ -221,7 +239,7 @@ def make_room(run: Row, p: int, units: float) -> bool:
         is_room = shown.used + shown.cached + wanted <= pool.cap + TOLERANCE
         e = -1 if is_room else choose_victim(run, at)
         if e >= 0:
-            tier = evict(run, at, e)
+            tier = evict(run, at, e, wanted)
             if tier >= 0:
                 at = tier
         elif at == p:
