@@ -20,7 +20,7 @@ checking or formatting a program needs none of it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TypedDict
@@ -34,6 +34,9 @@ from serq_lab.syntax import nodes
 from serq_lab.syntax.parser import parse
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from serq_lab.experiments.sweep import Sweep
     from serq_lab.lowering.lower import LoweredProgram
     from serq_lab.report.report import Report
 
@@ -80,6 +83,10 @@ class Program:
     ----------
     source : str
         The text.
+    name : str
+        What messages call it.
+    definitions : dict of str to str
+        The new bodies that it was given for expression definitions.
     lets : dict of str to float
         The lets in their order, with the values that the text gives them.
     model : Model
@@ -99,6 +106,14 @@ class Program:
     @property
     def source(self) -> str:
         return self._source.text
+
+    @property
+    def name(self) -> str:
+        return self._source.name
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        return dict(self._definitions)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -169,6 +184,60 @@ class Program:
 
             raise RunError([diagnose(records.failure, lowered.spans, model)])
         return Report(model, values, records)
+
+    def sweep(
+        self,
+        over: Mapping[str, Iterable[float]],
+        *,
+        replications: int = 10,
+        seed: int | None = None,
+        horizon: float | None = None,
+        warmup: float | None = None,
+        executor: Executor | None = None,
+        progress: Callable[[float], None] | None = None,
+        resume: str | os.PathLike[str] | None = None,
+        check: bool = False,
+    ) -> Sweep:
+        """Run the program at every point of a grid, each several times.
+
+        Parameters
+        ----------
+        over : mapping of str to values
+            Which lets to vary: ``{"C": range(4, 21)}``; several make a grid.
+        replications : int
+            How often each point is run. The first has the seed itself, so a single run is a point of the sweep; the
+            others have seeds derived from (seed, replication) alone, so all points share their arrivals and draws.
+        seed, horizon, warmup : optional
+            In place of those in the program's `run` block.
+        executor : concurrent.futures.Executor, optional
+            Where the runs take place: threads on the cores of this machine by default;
+            `serq_lab.experiments.processes()`, Dask's ``client.get_executor()``, and others. The numbers are the
+            same wherever they come from.
+        progress : callable, optional
+            Called now and then with the share of the runs that have finished.
+        resume : path, optional
+            An SQLite file that keeps what is finished: a sweep that was killed does only what is missing.
+        check : bool
+            Also test the engine's own invariants after every event; slow.
+
+        Returns
+        -------
+        Sweep
+            Its `frame`, `curve`, `knee` and `plot`. A run that failed is a row with its message.
+
+        Raises
+        ------
+        ProgramError
+            A name in `over` is no let, or has no values.
+        RunError
+            All runs failed, or a worker did, or lacks this version of the package.
+        """
+        from serq_lab.experiments.sweep import sweep
+
+        return sweep(
+            self, over, replications=replications, seed=seed, horizon=horizon, warmup=warmup, executor=executor,
+            progress=progress, resume=resume, check=check,
+        )  # fmt: skip
 
     def lowered(self) -> LoweredProgram:
         """The program in the form that the engine runs; made once."""
