@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from serq_lab.experiments.sweep import Sweep
+    from serq_lab.kernel.records import Failure
     from serq_lab.lowering.lower import LoweredProgram
+    from serq_lab.report.pool_log import PoolLog
     from serq_lab.report.report import Report
 
 Value = float | str
@@ -171,18 +173,14 @@ class Program:
                 "the program has no trace that another file could replace",
                 'write `trace "file.csv";` in its `workload`',
             )
-        # Numbers of numpy and whole numbers alike become floats here.
-        lets = {let: value if isinstance(value, str) else float(value) for let, value in (set or {}).items()}
-        settings = Settings(horizon=horizon, warmup=warmup, seed=seed, arrivals=arrivals)
-        model, lowered, values = self._prepared(lets, settings)
+        given = _given(set, horizon=horizon, warmup=warmup, seed=seed, arrivals=arrivals)
+        model, lowered, values = self._prepared(*given)
         try:
             records = simulate(lowered.setup(values), on_slice=_share_of(progress, values.horizon), check=check)
         except InvariantError as breach:
             raise InternalError(str(breach)) from breach
         if records.failure is not None:
-            from serq_lab.failures import diagnose
-
-            raise RunError([diagnose(records.failure, lowered.spans, model)])
+            raise _run_error(records.failure, lowered, model)
         return Report(model, values, records)
 
     def sweep(
@@ -239,6 +237,36 @@ class Program:
             progress=progress, resume=resume, check=check,
         )  # fmt: skip
 
+    def pool_logs(
+        self, start: float, stop: float, set: Mapping[str, Value] | None = None, *, seed: int | None = None
+    ) -> dict[str, PoolLog]:
+        """What happens in each pool between two instants, by the pools' names: holds, cached prefixes, queues.
+
+        Parameters
+        ----------
+        start, stop : float
+            In the program's unit of time, within its horizon.
+        set, seed : optional
+            As of `run`.
+
+        Raises
+        ------
+        ProgramError, RunError
+            As from `run`.
+        """
+        from serq_lab.report.pool_log import log_pools
+        from serq_lab.report.report import members
+        from serq_lab.report.rows import label
+
+        model, lowered, values = self._prepared(*_given(set, seed=seed))
+        if not 0 <= start < stop or start >= values.horizon:
+            message = f"there is no time from {start:g} to {stop:g} in a run up to {values.horizon:g}"
+            raise _fault("no-time", message, f"stay between 0 and {values.horizon:g}, the earlier instant first")
+        logs, failure = log_pools(lowered.setup(values), start, min(stop, values.horizon))
+        if failure is not None:
+            raise _run_error(failure, lowered, model)
+        return dict(zip((label(*member) for member in members(model.pools)), logs, strict=True))
+
     def lowered(self) -> LoweredProgram:
         """The program in the form that the engine runs; made once."""
         with self._lowering:
@@ -267,6 +295,25 @@ class Program:
 
     def __repr__(self) -> str:
         return f'<program "{self._source.name}">'
+
+
+def _given(
+    lets: Mapping[str, Value] | None,
+    *,
+    horizon: float | None = None,
+    warmup: float | None = None,
+    seed: int | None = None,
+    arrivals: int | None = None,
+) -> tuple[dict[str, Value], Settings]:
+    """What a caller wants in place of the program's own; numbers of numpy and whole numbers alike become floats."""
+    values = {let: value if isinstance(value, str) else float(value) for let, value in (lets or {}).items()}
+    return values, Settings(horizon=horizon, warmup=warmup, seed=seed, arrivals=arrivals)
+
+
+def _run_error(failure: Failure, lowered: LoweredProgram, model: Model) -> RunError:
+    from serq_lab.failures import diagnose
+
+    return RunError([diagnose(failure, lowered.spans, model)])
 
 
 def _lower(model: Model) -> LoweredProgram:

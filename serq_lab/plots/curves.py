@@ -5,7 +5,7 @@ In come a `Curve` and its `Knee`, out go Axes.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Union
+from typing import Any, NamedTuple, Union
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -122,7 +122,7 @@ def _mark(binds: str) -> Mark:
 
 def _legend(ax: Axes, curve: Curve) -> None:
     marks = dict.fromkeys(_mark(word) for word in curve.binds if word)
-    style = {"linestyle": "none", "color": BLUE, "markersize": 8}
+    style: dict[str, Any] = {"linestyle": "none", "color": BLUE, "markersize": 8}
     handles = [Line2D([], [], marker=mark.marker, label=f"binds: {mark.label}", **style) for mark in marks]
     if (curve.turned_away > 0).any():
         handles.append(Line2D([], [], marker="o", markerfacecolor="white", label="turns work away", **style))

@@ -18,8 +18,8 @@ from matplotlib.gridspec import GridSpec
 
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 AMBER, SKY, INK, GREY = "#E69F00", "#56B4E9", "#222222", "#767676"
-CYCLE = (SKY, AMBER, GREEN, PINK, BLUE, ORANGE, "#F0E442")
-"""For what has many members, such as sessions."""
+CYCLE = ("#99D1F1", "#F2CB7A", "#80CFB9", "#E3BAD0", "#80B8D8", "#EAAE80", "#F7F1A0")
+"""For what has many members, such as sessions: the same colours mixed with white, so that ink is read on them."""
 
 DPI = 110
 FONT_SIZE = 12
@@ -49,8 +49,10 @@ def new_axes(width: float = 8.0, heights: tuple[float, ...] = (4.5,)) -> list[Pi
     grid = GridSpec(len(heights), 1, figure=figure, height_ratios=heights)
     axes: list[PictureAxes] = []
     for row in range(len(heights)):
-        axes.append(figure.add_subplot(grid[row], axes_class=PictureAxes, sharex=axes[0] if axes else None))
-        dress(axes[-1])
+        ax = PictureAxes(figure, grid[row], sharex=axes[0] if axes else None)  # type: ignore[arg-type]
+        figure.add_axes(ax)
+        dress(ax)
+        axes.append(ax)
     for upper in axes[:-1]:
         upper.tick_params(labelbottom=False)
     return axes
@@ -60,9 +62,8 @@ def dress(ax: Axes) -> None:
     """Letters large enough for the last row, and no frame where nothing is."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=FONT_SIZE, colors=INK)
-    ax.xaxis.label.set_size(FONT_SIZE)
-    ax.yaxis.label.set_size(FONT_SIZE)
-    ax.title.set_size(FONT_SIZE + 1)
+    ax.xaxis.label.set_fontsize(FONT_SIZE)
+    ax.yaxis.label.set_fontsize(FONT_SIZE)
     ax.grid(True, color="#DDDDDD", linewidth=0.8)
     ax.set_axisbelow(True)
 

@@ -132,7 +132,7 @@ class Report:
         families = self._model.stages
         rows = {
             label(name, index): stage_row(name, index, self._records.stages, row, self._measured)
-            for row, (name, index) in enumerate(_members(families))
+            for row, (name, index) in enumerate(members(families))
         }
         return Rows("stage", rows, _arrays(families))
 
@@ -141,7 +141,7 @@ class Report:
         families = self._model.pools
         rows = {
             label(name, index): pool_row(name, index, self._records.pools, row, self._measured)
-            for row, (name, index) in enumerate(_members(families))
+            for row, (name, index) in enumerate(members(families))
         }
         return Rows("pool", rows, _arrays(families))
 
@@ -213,7 +213,8 @@ class Report:
 Families = Iterable[checked.Pool] | Iterable[checked.Stage]
 
 
-def _members(families: Families) -> Iterator[tuple[str, int | None]]:
+def members(families: Families) -> Iterator[tuple[str, int | None]]:
+    """Name and number of each member, in the order of the records; None for a family that is no array."""
     for family in families:
         if family.size is None:
             yield family.name, None
