@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from serq_lab.experiments.executors import processes
 from serq_lab.experiments.run_length import recommend_run_length
-from serq_lab.experiments.sweep import Sweep, sweep
+from serq_lab.experiments.sweep import Sweep
 
-__all__ = ["Sweep", "processes", "recommend_run_length", "sweep"]
+__all__ = ["Sweep", "processes", "recommend_run_length"]

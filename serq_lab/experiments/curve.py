@@ -109,10 +109,7 @@ def curve_of(
     """
     by = _let(over, by)
     _require_others(over, by, at)
-    if metric not in frame.columns:
-        numbers = [str(name) for name in frame.columns if "." in str(name)]
-        near = did_you_mean(metric, numbers) or f'there is "{numbers[0]}", "{numbers[1]}"...: see frame.columns'
-        raise KeyError(f'the runs have no "{metric}"; {near}')
+    require_metric(frame, metric)
     for name, value in at.items():
         frame = frame[frame[name] == value]
     groups = [(x, frame[frame[by] == x]) for x in sorted(over[by])]
@@ -122,13 +119,23 @@ def curve_of(
         values=np.array([group[metric].to_numpy(np.float64) for _, group in groups]),
         turned_away=np.array([_mean(group["turned_away"].to_numpy(np.float64)) for _, group in groups]),
         binds=tuple(_usual(group["binds"]) for _, group in groups),
-        unsteady=tuple(_reason(group["unsteady"]) for _, group in groups),
+        unsteady=tuple(usual_reason(group["unsteady"]) for _, group in groups),
     )  # fmt: skip
+
+
+def require_metric(frame: pandas.DataFrame, metric: str) -> None:
+    """A KeyError if the runs of a sweep have no such field, with what it may have meant."""
+    if metric not in frame.columns:
+        numbers = [str(name) for name in frame.columns if "." in str(name)]
+        near = did_you_mean(metric, numbers) or f'there is "{numbers[0]}", "{numbers[1]}"...: see frame.columns'
+        raise KeyError(f'the runs have no "{metric}"; {near}')
 
 
 def _let(over: Mapping[str, tuple[float, ...]], by: str | None) -> str:
     if by is None and len(over) == 1:
         return next(iter(over))
+    if not over:
+        raise KeyError("the sweep varies nothing: give it values of a let, as in {'C': range(4, 21)}")
     names = ", ".join(f'"{name}"' for name in over)
     if by is None:
         raise KeyError(f"the sweep varies {names}: say which is drawn, as in by={next(iter(over))!r}")
@@ -158,6 +165,7 @@ def _usual(words: pandas.Series[str]) -> str:
     return counts.most_common(1)[0][0] if counts else ""
 
 
-def _reason(reasons: pandas.Series[str]) -> str:
+def usual_reason(reasons: pandas.Series[str]) -> str:
+    """Why half of the runs or more are not steady; "" if fewer are not."""
     unsteady = [reason for reason in reasons if reason]
     return unsteady[0] if 2 * len(unsteady) >= len(reasons) else ""

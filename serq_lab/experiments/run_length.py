@@ -13,6 +13,7 @@ import numpy as np
 
 from serq_lab.diagnostics.diagnostic import Diagnostic
 from serq_lab.diagnostics.errors import RunError
+from serq_lab.experiments.curve import require_metric, usual_reason
 from serq_lab.experiments.intervals import half_width as half_width_of
 from serq_lab.pipeline import Program
 
@@ -106,22 +107,18 @@ def recommend_run_length(
         raise ValueError(f"the half width must be above 0, and is {half_width!r}: try a tenth of the mean")
     if replications < 2:
         raise ValueError(f"a pilot needs at least 2 replications for an interval, and has {replications}: try 10")
-    lets = dict(set or {}) or dict(list(program.lets.items())[:1])
-    pilot = program.sweep(
-        {name: [value] for name, value in lets.items()},
-        replications=replications, seed=seed, horizon=horizon, warmup=warmup,
-    )  # fmt: skip
-    by = next(iter(lets))
-    curve = pilot.curve(metric, by, {name: value for name, value in lets.items() if name != by})
-    found = half_width_of(curve.values[0])
-    frame = pilot.frame
+    point = {name: [value] for name, value in (set or {}).items()}
+    frame = program.sweep(point, replications=replications, seed=seed, horizon=horizon, warmup=warmup).frame
+    require_metric(frame, metric)
+    values = frame[metric].to_numpy(np.float64)
+    mean, found = float(np.nanmean(values)) if np.isfinite(values).any() else math.nan, half_width_of(values)
     if not math.isfinite(found):
-        message = f'the pilot has no interval of "{metric}": it has {int(curve.replications[0])} values'
+        message = f'the pilot has no interval of "{metric}": it has {int(np.isfinite(values).sum())} values'
         raise RunError([Diagnostic("pilot", message, None, hint="give the pilot a longer horizon")])
     measured_from, until = float(np.nanmax(frame["run.warmup"])), float(np.nanmax(frame["run.horizon"]))
-    factor = (max(found, CERTAIN * abs(float(curve.mean[0]))) / half_width) ** 2
+    factor = (max(found, CERTAIN * abs(mean)) / half_width) ** 2
     longer = measured_from + (until - measured_from) * factor
     return RunLength(
-        longer, measured_from, replications, half_width, until, float(curve.mean[0]), found,
-        float(np.nanmean(frame["run.events"])) * longer / until, curve.unsteady[0],
+        longer, measured_from, replications, half_width, until, mean, found,
+        float(np.nanmean(frame["run.events"])) * longer / until, usual_reason(frame["unsteady"]),
     )  # fmt: skip

@@ -194,8 +194,6 @@ def _grid_of(program: Program, over: Grid, replications: int) -> dict[str, tuple
     faults = Faults()
     grid = {name: tuple(float(value) for value in values) for name, values in over.items()}
     check_override_names(dict.fromkeys(grid, 0.0), list(program.lets), faults)
-    if not grid:
-        faults.error("no-grid", "there is nothing to vary", None, 'give a let its values: {"C": range(4, 21)}')
     for name, values in grid.items():
         if not values:
             faults.error("no-values", f'there are no values for "{name}"', None, "give it some, as in range(4, 21)")
