@@ -20,7 +20,10 @@ LEAST_REPLICATIONS = 3
 
 
 def student(confidence: float, degrees: int) -> float:
-    """The point that |t| stays below with this probability, for Student's t with so many degrees of freedom."""
+    """The point that |t| stays below with this probability, for Student's t with so many degrees of freedom.
+
+    From SciPy's special functions: its module of distributions takes half a second to import.
+    """
     return float(stdtrit(degrees, (1 + confidence) / 2))
 
 

@@ -22,7 +22,7 @@ def curve(values: list[list[float]], **more: object) -> Curve:
         "unsteady": ("",) * n,
         **more,
     }
-    return Curve("m", "x", {}, values=np.array(values, float), **given)  # type: ignore[arg-type]
+    return Curve("m", "x", {}, values=np.array(values, float), **given)
 
 
 def test_mean_and_interval_by_hand() -> None:

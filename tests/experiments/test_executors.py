@@ -53,8 +53,8 @@ def test_identical_frames_from_threads_processes_and_a_cluster() -> None:
 def cluster() -> Iterator[Any]:
     """A Dask cluster of two worker processes."""
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers,  # type: ignore[no-untyped-call]
-        Client(workers, set_as_default=False) as client,  # type: ignore[no-untyped-call]
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers,
+        Client(workers, set_as_default=False) as client,
     ):
         assert len(client.scheduler_info()["workers"]) == 2
         yield client
