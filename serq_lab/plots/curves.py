@@ -20,6 +20,7 @@ MARKERS = {"arrivals": "o", "population": "o", "servers": "^", "memory": "s", "s
 """By the first word of what binds."""
 
 MOST_LABELS = 8
+TOO_HIGH, HEADROOM = 2.0, 1.4  # times the highest steady point
 
 
 class Mark(NamedTuple):
@@ -91,10 +92,27 @@ def _draw(ax: Axes, curve: Curve) -> None:
         if unsteady:
             ax.plot(x[row], mean[row], marker="x", markersize=15, color=ORANGE, markeredgewidth=2.5, zorder=4)
     _label_shares(ax, curve)
+    _cut_off(ax, curve)
     for row in np.flatnonzero(~known):
         ax.plot(x[row], 0.03, marker="x", color=GREY, markersize=10, transform=ax.get_xaxis_transform(), zorder=3)
-    ax.margins(y=0.12)
     ax.set_ylabel(curve.metric)
+
+
+def _cut_off(ax: Axes, curve: Curve) -> None:
+    """Where points are not steady, the others say how high the picture is: the height of those is their horizon's."""
+    ax.margins(y=0.12)
+    steady = np.isfinite(curve.mean) & np.array([not reason for reason in curve.unsteady], bool)
+    if not steady.any():
+        return
+    least, top = float(curve.mean[steady].min()), float(curve.mean[steady].max())
+    cut = np.flatnonzero(~steady & (curve.mean > TOO_HIGH * top))
+    if top > 0 and len(cut):
+        ax.set_ylim(least - 0.12 * (HEADROOM * top - least), HEADROOM * top)
+        for k, row in enumerate(cut):
+            ax.annotate(
+                f"{curve.mean[row]:.3g}", (curve.x[row], 0.99 - 0.06 * (k % 3)), xycoords=ax.get_xaxis_transform(),
+                ha="center", va="top", fontsize=SMALL, color=ORANGE, weight="bold",
+            )  # fmt: skip
 
 
 def _label_shares(ax: Axes, curve: Curve) -> None:

@@ -184,8 +184,9 @@ def _draw_moves(ax: Axes, model: m.Model, way: Way, at: dict[Place, Point]) -> N
             )
         )
         if names:
-            ax.text(*label, f"waits for\n{names}" if bow == 0 else f"waits for {names}", ha="center", color=DARK_AMBER,
-                    va="bottom" if bow == 0 else "top", fontsize=SMALL - 1, zorder=4)  # fmt: skip
+            text = "waits for\n" + names.replace(", ", ",\n") if bow == 0 else f"waits for {names}"
+            above = "bottom" if bow == 0 else "top"
+            ax.text(*label, text, ha="center", va=above, fontsize=SMALL - 1, color=DARK_AMBER, zorder=4)
 
 
 def _reach(place: Place) -> float:

@@ -110,6 +110,16 @@ def test_a_let_that_a_column_is_called_like() -> None:
         program.sweep({"error": [1, 2]})
 
 
+def test_members_that_only_some_points_have() -> None:
+    program = serq_lab.compile(
+        "let N = 1; pool kv[N] { cap 1; } stage s : delay; workload { arrive poisson(1); }"
+        "session { hold kv[0] (1) { run s (1); } } run { horizon 50; }"
+    )
+    frame = program.sweep({"N": [1, 2]}, replications=1).frame
+    assert frame["pool.kv[0].admissions"].dtype == np.int64
+    assert frame["pool.kv[1].admissions"].isna().tolist() == [True, False]
+
+
 def test_definitions_from_outside_reach_the_runs() -> None:
     text = "let A = 1; def f(x) = x; workload { arrive batch(2); } session { observe v = f(A); } run { horizon 1; }"
     frame = serq_lab.compile(text, defs={"f": "10 * x"}).sweep({"A": [3]}, replications=1).frame

@@ -61,6 +61,14 @@ def test_a_point_that_is_not_steady_is_crossed() -> None:
     assert "not steady: population not settled" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
+def test_a_point_that_is_not_steady_does_not_say_how_high_the_picture_is() -> None:
+    ax = plot_curve(curve([[1, 2], [3, 4], [900, 1000]], unsteady=("", "", "population not settled")))
+    assert ax.get_ylim()[1] == pytest.approx(1.4 * 3.5)
+    assert [text.get_text() for text in ax.texts] == ["950"]
+    ax.set_yscale("log")
+    assert len(png(ax)) > 1000
+
+
 @pytest.mark.parametrize("scale", ["linear", "log"])
 def test_wide_intervals_and_missing_points_on_any_axis(scale: str) -> None:
     made = curve([[0.001, 5], [math.nan, math.nan], [3, math.nan], [math.inf, 2], [0, 0]])

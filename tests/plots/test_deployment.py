@@ -90,5 +90,5 @@ def test_the_picture_names_everything() -> None:
     texts = [text.get_text() for text in ax.texts]
     assert {"arrive", "end", "kv[3]", "slots", "E[3]", "net", "tool"} <= set(texts)
     assert "cap 100\nblocks of 16\nqueue by key" in texts
-    assert "waits for\nkv[3], slots" in texts
+    assert "waits for\nkv[3],\nslots" in texts
     assert ax.get_title(loc="left") == "not visited: spare"
