@@ -69,6 +69,18 @@ def test_cached_prefixes_are_hatched_and_evictions_marked() -> None:
     assert len(png(ax)) > 10_000
 
 
+def test_a_preempted_hold_is_crossed_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = serq_lab.compile(BY_HAND)
+    log = program.pool_logs(0, 8)["mem"]
+    cut = log.holds[1]._replace(is_preempted=True)
+    made = log._replace(holds=(log.holds[0], cut, log.holds[2]), preemptions=((6.0, 1.0),))
+    monkeypatch.setattr(serq_lab.Program, "pool_logs", lambda *given, **more: {"mem": made})
+    ax = plot_timeline(program, 0, 8)
+    (crosses,) = [line for line in ax.lines if line.get_marker() == "X"]
+    assert crosses.get_xydata().tolist() == [[6.0, 1.5]]
+    assert ", 1 preemptions" in alt_text(ax)
+
+
 def test_a_long_queue_is_cut() -> None:
     ax = plot_timeline(memory(), 0, 400, set={"C": 5, "Lambda": 1.2})
     assert len(ax.figure.axes[1].get_yticks()) == 12
