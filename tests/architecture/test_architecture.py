@@ -36,6 +36,13 @@ LONG_FUNCTIONS: dict[str, str] = {}
 """Functions above 40 lines without docstring and signature, as ``file:name``, each with its reason."""
 
 
+OPTIONAL = {
+    "matplotlib": ("serq_lab/plots/", "serq_lab/experiments/sweep.py"),  # the latter names a type
+    "distributed": ("serq_lab/commands/sweep.py",),
+}
+"""Packages of an extra, each with the places where alone it is imported."""
+
+
 def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -79,7 +86,14 @@ def test_what_is_imported_is_declared() -> None:
     assert block is not None
     declared = set(re.findall(r'^  "([a-z]+)', block.group(1), re.M)) | {"llvmlite"}  # numba brings llvmlite
     outside = {name for path in SOURCES for name in imported(path)} - sys.stdlib_module_names - {"serq_lab"}
-    assert outside == declared
+    assert outside - set(OPTIONAL) == declared
+
+
+@pytest.mark.parametrize("package", OPTIONAL)
+def test_what_is_optional_is_imported_where_it_is_asked_for(package: str) -> None:
+    users = [relative(path) for path in SOURCES if package in imported(path)]
+    assert users
+    assert [path for path in users if not path.startswith(OPTIONAL[package])] == []
 
 
 def functions(path: Path) -> list[tuple[str, int]]:

@@ -115,13 +115,13 @@ def refill(stream: NDArray[np.int64]) -> None:
 
 def refill_address() -> int:
     """The address of ``void refill(int64 *stream)``, native: as `refill`."""
-    return int(_refill_code().get_function_address("refill"))
+    with _lock:  # around the cache: of two threads that both load the code, one would lose what it has the address of
+        return int(_refill_code().get_function_address("refill"))
 
 
 @cache
 def _refill_code() -> Any:
-    with _lock:
-        return load_kept("streams", _compile_refill)
+    return load_kept("streams", _compile_refill)
 
 
 def _compile_refill() -> bytes:

@@ -78,7 +78,7 @@ def is_alike(run: Row, i: int) -> bool:
     """Whether the next iteration of a stage will be like the one that is over now, if no job ends and no hold grows."""
     stage = stage_at(run, i)
     are_served = stage.n_scheduled == stage.n_jobs and stage.tokens == stage.n_jobs
-    if not stage.is_steady or not are_served or stage.iteration_kind != IterationKind.DECODE:
+    if run.is_stepwise or not stage.is_steady or not are_served or stage.iteration_kind != IterationKind.DECODE:
         return False
     if not time_behind_top(run) > run.now or run.are_pools_stale or (run.n_waiting > 0 and not run.is_calm):
         return False

@@ -164,7 +164,7 @@ RUN = record(
     horizon=F8, warmup=F8, limit=I8, arrival_kind=I8, gap=I8, gap_span=I8, population=I8, init=I8, start=I8,
     n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8, go=I8, share=I8,
     has_owns=I8, has_keyed_entries=I8, has_init=I8, n_steps=I8, is_ordered=I8,
-    is_calm=I8,
+    is_calm=I8, is_stepwise=I8,
     # counters and clocks
     now=F8, order=I8, has_begun=I8, has_open_top=I8, is_settling=I8, events=I8, arrivals=I8, ended=I8,
     live=I8, admission=I8, n_preemptions=I8, n_at_instant=I8,

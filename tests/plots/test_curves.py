@@ -1,0 +1,112 @@
+"""The picture of a curve: what is drawn how, and that hard cases are drawn at all."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from serq_lab.experiments.knee import Knee, NoKnee
+from serq_lab.plots import alt_text, plot_curve
+from serq_lab.plots.style import AMBER, BLUE, ORANGE, PictureAxes, png
+from tests.experiments.sweeping import memory
+from tests.experiments.test_curve import curve
+
+
+def points(ax: PictureAxes) -> list[tuple[float, str, str]]:
+    """Where a point is drawn, its marker, and what it is filled with."""
+    return [
+        (float(np.asarray(line.get_xdata())[0]), str(line.get_marker()), to_hex(line.get_markerfacecolor()))
+        for line in ax.lines
+        if line.get_marker() in "os^DP" and line.get_linestyle() == "None" and line.get_markersize() == 9
+    ]
+
+
+def test_the_chapter_with_its_hollow_point_and_its_knee() -> None:
+    found = memory().sweep({"C": range(4, 21)}, replications=5, horizon=10000)
+    ax = found.plot("observe.admit_wait.mean")
+    assert isinstance(ax, PictureAxes)
+    drawn = points(ax)
+    assert [x for x, _, _ in drawn] == list(range(4, 21))
+    assert [x for x, _, fill in drawn if fill == "#ffffff"] == [4]
+    assert {marker for x, marker, _ in drawn if x < 9} == {"s"}
+    assert {marker for x, marker, _ in drawn if x > 10} == {"o"}
+    (share,) = [text.get_text() for text in ax.texts]
+    assert share.endswith("% turned away")
+    assert 24 < float(share.partition("%")[0]) < 26
+    knee = found.knee("observe.admit_wait.mean")
+    assert isinstance(knee, Knee)
+    assert knee.x in [float(line.get_xdata()[0]) for line in ax.lines if line.get_color() == AMBER]
+    assert ax.get_title(loc="left") == str(knee)
+    assert "K" + str(knee)[1:] in alt_text(ax)
+    assert "25" in alt_text(ax)
+
+
+def test_the_band_is_the_interval() -> None:
+    made = curve([[1, 2, 3], [4, 4.5, 5]])
+    (band,) = [each for each in plot_curve(made).collections if each.get_alpha() == 0.25]
+    y = band.get_paths()[0].vertices[:, 1]
+    assert y.min() == pytest.approx(made.mean[0] - made.half_width[0])
+    assert y.max() == pytest.approx(max(made.mean + made.half_width))
+
+
+def test_a_point_that_is_not_steady_is_crossed() -> None:
+    ax = plot_curve(curve([[1, 2], [5, 6]], unsteady=("", "population not settled")))
+    crosses = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "x" and line.get_color() == ORANGE]
+    assert crosses == [1.0]
+    assert "Not steady at x = 1." in alt_text(ax)
+    assert "not steady: population not settled" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_a_point_that_is_not_steady_does_not_say_how_high_the_picture_is() -> None:
+    ax = plot_curve(curve([[1, 2], [3, 4], [900, 1000]], unsteady=("", "", "population not settled")))
+    assert ax.get_ylim()[1] == pytest.approx(1.4 * 3.5)
+    assert [text.get_text() for text in ax.texts] == ["950"]
+    ax.set_yscale("log")
+    assert len(png(ax)) > 1000
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_wide_intervals_and_missing_points_on_any_axis(scale: str) -> None:
+    made = curve([[0.001, 5], [math.nan, math.nan], [3, math.nan], [math.inf, 2], [0, 0]])
+    ax = plot_curve(made, NoKnee("flat"))
+    ax.set_yscale(scale)
+    assert len(png(ax)) > 1000
+    assert [x for x, _, _ in points(ax)] == [0, 2, 3, 4]
+    assert "no value at 1" in alt_text(ax)
+    assert ax.get_title(loc="left") == "no knee: flat"
+
+
+def test_another_statistic_below() -> None:
+    made = curve([[1, 2], [3, 4]])
+    ax = plot_curve(made, below=curve([[10, 20], [30, 40]]))
+    upper, lower = ax.figure.axes
+    assert upper is ax
+    assert lower.get_xlabel() == "x"
+    assert lower.get_ylim()[1] > 30
+    with pytest.raises(ValueError, match="a second panel needs a figure of its own"):
+        plot_curve(made, below=made, ax=upper)
+
+
+def test_axes_that_are_given_are_used() -> None:
+    ax = Figure().subplots()
+    assert plot_curve(curve([[1, 2], [3, 4]]), ax=ax) is ax
+    assert alt_text(ax).startswith("m by x")
+
+
+def test_every_kind_of_binding_has_its_marker() -> None:
+    kinds = ("arrivals", 'servers of "s"', 'memory of "m"', 'slots of "q"', 'budget of "e"')
+    ax = plot_curve(curve([[k, k + 1] for k in range(5)], binds=kinds))
+    assert [marker for _, marker, _ in points(ax)] == ["o", "^", "s", "D", "P"]
+    assert {fill for _, _, fill in points(ax)} == {to_hex(BLUE)}
+
+
+def test_many_pictures_leave_nothing_open() -> None:
+    import matplotlib.pyplot as plt
+
+    for _ in range(30):
+        png(plot_curve(curve([[1, 2], [3, 4]])))
+    assert plt.get_fignums() == []
