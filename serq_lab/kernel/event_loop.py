@@ -16,7 +16,7 @@ from serq_lab.kernel.invariants.checks import Invariants
 from serq_lab.kernel.leaving import end_lease
 from serq_lab.kernel.pools import serve_pools
 from serq_lab.kernel.records import FailureKind, Records
-from serq_lab.kernel.sessions import MOST_AT_AN_INSTANT, create_session, run_ready, stop_going_nowhere
+from serq_lab.kernel.sessions import MOST_AT_AN_INSTANT, create_session, run_ready
 from serq_lab.kernel.stages import end_job, end_shared_job, rate_stage
 from serq_lab.kernel.statistics import record_gauges, restart_averages, show_iteration, touch_all
 from serq_lab.kernel.step.decoding import run_on
@@ -168,7 +168,9 @@ def handle_next(run: Row) -> None:
         run.progress_at = time + run.horizon * LEAST_PROGRESS
         run.progress_events = run.events
     if rarely(run.events - run.progress_events > MOST_AT_AN_INSTANT):
-        stop_going_nowhere(run)
+        is_iteration = tag % TAG_KINDS == EventKind.ITERATION_END
+        span = stage_at(run, tag // TAG_KINDS).cost_span if is_iteration else -1
+        fail(run, FailureKind.NO_PROGRESS, span, MOST_AT_AN_INSTANT)
     run.events += 1
     run.has_open_top = 1
     handle(run, tag % TAG_KINDS, tag // TAG_KINDS, order)

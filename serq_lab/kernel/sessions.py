@@ -19,6 +19,7 @@ from serq_lab.kernel.storage.access import call_statements, rarely
 from serq_lab.kernel.storage.lists import make_ready, new_row, take_ready
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
+    Place,
     allocation_at,
     board_at,
     op_at,
@@ -201,9 +202,18 @@ def run_session(run: Row, s: int) -> None:
 
 
 @kernel
-def stop_going_nowhere(run: Row) -> None:
-    """Too much has happened while time stood still."""
-    fail(run, FailureKind.NO_PROGRESS, -1, MOST_AT_AN_INSTANT)
+def stop_going_nowhere(run: Row, s: int) -> None:
+    """Too much has happened while time stood still: where session s is, if it still lives, is where to look."""
+    session, board = session_at(run, s), board_at(run, 0)
+    span = -1
+    if session.place == Place.QUEUED:
+        span = op_at(run, allocation_at(run, session.pending).op).span
+    elif session.place == Place.READY:
+        board.entry = session.entry
+        o = call_statements(run.go, vector_of(run, s), run.board)
+        if board.failure == 0:
+            span = op_at(run, o).span
+    fail(run, FailureKind.NO_PROGRESS, span, MOST_AT_AN_INSTANT)
 
 
 @inlined
@@ -216,9 +226,10 @@ def run_ready(run: Row) -> None:
             create_session(run)
         if run.ready_head < 0:
             return
-        run_session(run, take_ready(run))
+        s = take_ready(run)
+        run_session(run, s)
         run.n_at_instant += 1
         if rarely(run.n_at_instant > MOST_AT_AN_INSTANT):
-            stop_going_nowhere(run)
+            stop_going_nowhere(run, s)
         if rarely(board.failure != 0):
             return
