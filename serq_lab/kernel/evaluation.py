@@ -105,7 +105,7 @@ def budget_left_at(run: Row, i: int) -> float:
     """
     stage = stage_at(run, i)
     if stage.is_admitting:
-        return stage.left
+        return stage.left_to_admit
     count_residents(run, i)
     left = read_budget(run, i)
     chunk = read_chunk(run, i)

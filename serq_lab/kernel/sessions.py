@@ -133,13 +133,12 @@ def start_run(run: Row, s: int, o: int) -> None:
 
 @kernel
 def set_mode(run: Row, s: int, o: int) -> None:
-    """What a step stage must know of a job: prefill or decode, and the pool in which it grows."""
+    """What a step stage must know of a job: prefill or decode, and the allocation that it lets grow."""
     op, session = op_at(run, o), session_at(run, s)
     session.mode, session.growing = op.mode, -1
     if op.growing >= 0:
-        p = resolve(run, op.growing, s)
-        session_at(run, s).growing = p
-        if held_on(run, s, p) < 0:
+        session_at(run, s).growing = held_on(run, s, resolve(run, op.growing, s))
+        if session_at(run, s).growing < 0:
             fail(run, FailureKind.GROW_OUTSIDE, op.span, 0.0)
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from serq_lab.kernel.cache.entries import round_up
 from serq_lab.kernel.evaluation import NO_SESSION, evaluate, vector_of
-from serq_lab.kernel.leaving import held_on
 from serq_lab.kernel.pools import grow_allocation
 from serq_lab.kernel.statistics import record_gauges
 from serq_lab.kernel.step.iteration import count_scheduled, is_wanted
@@ -50,17 +49,16 @@ def run_on(run: Row, i: int) -> bool:
     next_time = time_behind_top(run)
     n_left = MOST_IN_PLACE
     while True:
-        n = least_work(run, i) - 1.0  # that many times all residents can take one more token after this one
-        if n < 1.0:
+        n = tokens_at_once(run, i)
+        if n < 0.0:
             return False
-        room = least_room(run, i)
-        if room < 1.0:
+        if n < 1.0:
             if not grow_residents(run, i) or is_next_admitted(run, i):
                 return False
-            room = max(least_room(run, i), 1.0)
+            n = max(tokens_at_once(run, i), 1.0)
             if run.n_gauges > 0:
                 record_gauges(run)
-        n_done = repeat(run, i, int(min(n, room, n_left)), next_time)
+        n_done = repeat(run, i, int(min(n, n_left)), next_time)
         n_left -= n_done
         stage = stage_at(run, i)
         end = stage.iteration_start + stage.iteration_cost
@@ -107,28 +105,23 @@ def time_behind_top(run: Row) -> float:
 
 
 @kernel
-def least_work(run: Row, i: int) -> float:
-    """The least work left of a stage's residents, whole tokens; what the iteration gives is still in it."""
-    least = math.inf
-    s = stage_at(run, i).scheduled_head
-    while s >= 0:
-        least = min(least, session_at(run, s).work)
-        s = session_at(run, s).scheduled_next
-    return np.floor(least)
+def tokens_at_once(run: Row, i: int) -> float:
+    """How many times all residents can take one more token after the one that the iteration gives.
 
-
-@kernel
-def least_room(run: Row, i: int) -> float:
-    """How many tokens each resident can take before a hold must grow."""
-    least = math.inf
+    0 if a hold must grow before, -1 if a job ends or has but a part of a token left.
+    """
+    work, room = math.inf, math.inf
     s = stage_at(run, i).scheduled_head
     while s >= 0:
         session = session_at(run, s)
+        work = min(work, session.work)
         if session.growing >= 0:
-            allocation = allocation_at(run, held_on(run, s, session.growing))
-            least = min(least, allocation.units - allocation.position)
+            allocation = allocation_at(run, session.growing)
+            room = min(room, allocation.units - allocation.position)
         s = session.scheduled_next
-    return np.floor(least)
+    if work < 2.0:
+        return -1.0
+    return np.floor(min(work - 1.0, room))
 
 
 @kernel
@@ -141,7 +134,7 @@ def grow_residents(run: Row, i: int) -> bool:
     while s >= 0:
         session = session_at(run, s)
         if session.growing >= 0:
-            a = held_on(run, s, session.growing)
+            a = session.growing
             allocation = allocation_at(run, a)
             short = allocation.position + 1.0 - allocation.units
             units = round_up(allocation.units + short, pool_at(run, allocation.pool).block)
@@ -198,5 +191,5 @@ def take_tokens(run: Row, i: int, n: int) -> None:
         session.work -= n
         session.token_at, session.token_stage, session.decode_turn = run.now, i, session.token_turn
         if session.growing >= 0:
-            allocation_at(run, held_on(run, s, session.growing)).position += n
+            allocation_at(run, session.growing).position += n
         s = session.scheduled_next

@@ -6,7 +6,6 @@ Used by `event_loop.py`.
 from __future__ import annotations
 
 from serq_lab.kernel.evaluation import NO_SESSION, evaluate, fail, units_in_memory
-from serq_lab.kernel.leaving import held_on
 from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.stages import complete_job, show_busy
 from serq_lab.kernel.statistics import show_iteration
@@ -94,7 +93,7 @@ def position_before(run: Row, s: int) -> float:
     session = session_at(run, s)
     if session.growing < 0:
         return 0.0
-    return allocation_at(run, held_on(run, s, session.growing)).position - session.scheduled
+    return allocation_at(run, session.growing).position - session.scheduled
 
 
 @kernel

@@ -17,7 +17,6 @@ from serq_lab.kernel.evaluation import (
     share_of_iteration,
 )
 from serq_lab.kernel.growth import GRANTED, STALLED, grow
-from serq_lab.kernel.leaving import held_on
 from serq_lab.kernel.pools import admit, advance, dequeue, fits, queue_head
 from serq_lab.kernel.sessions import run_ready
 from serq_lab.kernel.step.residents import schedule_tokens, unschedule
@@ -68,6 +67,7 @@ def begin_plan(run: Row, i: int) -> None:
     stage.kv_decode, stage.kv_prefill = board.kv_decode, board.kv_prefill
     stage.has_prefill = 1 if stage.n_decoders < stage.n_residents else 0
     stage.scheduled_head, stage.scheduled_tail, stage.n_scheduled = -1, -1, 0
+    stage.first_untaken = stage.resident_head
     s = stage.resident_head
     while s >= 0:
         session_at(run, s).is_taken = 0
@@ -93,7 +93,9 @@ def next_resident(run: Row, i: int) -> int:
     stage = stage_at(run, i)
     order = stage.order
     first, first_decode, least = -1, -1, -1
-    s = stage.resident_head
+    while stage.first_untaken >= 0 and session_at(run, stage.first_untaken).is_taken:
+        stage.first_untaken = session_at(run, stage.first_untaken).resident_next
+    s = stage.first_untaken
     while s >= 0:
         session = session_at(run, s)
         if not session.is_taken:
@@ -183,7 +185,7 @@ def take_tokens_back(run: Row, i: int) -> None:
         session = session_at(run, s)
         stage.left += session.scheduled
         if session.growing >= 0:
-            advance(run, held_on(run, s, session.growing), -session.scheduled)
+            advance(run, session.growing, -session.scheduled)
         unschedule(run, s, i)
 
 
@@ -191,7 +193,7 @@ def take_tokens_back(run: Row, i: int) -> None:
 def reach(run: Row, s: int, tokens: float) -> bool:
     """Let a growing job's hold reach so many tokens more; false if it stalls, or is preempted, on the way."""
     session = session_at(run, s)
-    a = held_on(run, s, session.growing)
+    a = session.growing
     allocation = allocation_at(run, a)
     short = allocation.position + tokens - allocation.units
     if short > 0.0:
@@ -214,6 +216,16 @@ def first_queue(run: Row, i: int) -> int:
     return found
 
 
+@inlined
+def begin_admitting(run: Row, i: int) -> None:
+    """What keys and headers read as `budget_left`: a prefill that would have the iteration to itself finds it all."""
+    stage = stage_at(run, i)
+    stage.is_admitting = 1
+    stage.left_to_admit = stage.left
+    if stage.order == OrderKind.EXCLUSIVE_PREFILL:
+        stage.left_to_admit += scheduled_tokens(run, i)
+
+
 @kernel
 def is_next_admitted(run: Row, i: int) -> bool:
     """Whether the head of the first queue that a stage serves fits beside the residents' tokens of one iteration."""
@@ -221,7 +233,7 @@ def is_next_admitted(run: Row, i: int) -> bool:
     if p < 0:
         return False
     stage = stage_at(run, i)
-    stage.is_admitting = 1
+    begin_admitting(run, i)
     s = queue_head(run, p)
     is_fit = fits(run, session_at(run, s).pending, s)
     stage.is_admitting = 0
@@ -235,7 +247,7 @@ def admit_next(run: Row, i: int) -> bool:
     if p < 0:
         return False
     stage = stage_at(run, i)
-    stage.is_admitting = 1
+    begin_admitting(run, i)
     s = queue_head(run, p)
     head = session_at(run, s).pending
     is_fit = fits(run, head, s)

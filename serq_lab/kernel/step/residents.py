@@ -32,6 +32,7 @@ def join_residents(run: Row, s: int, i: int) -> None:
         stage.resident_head = s
     else:
         session_at(run, before).resident_next = s
+    stage.first_untaken = stage.resident_head  # the next to be taken may stand before it
     if after < 0:
         stage.resident_tail = s
     else:
@@ -46,6 +47,8 @@ def leave_residents(run: Row, s: int, i: int) -> None:
         if stage.is_planning:
             stage.left += session.scheduled
         unschedule(run, s, i)
+    if stage.first_untaken == s:
+        stage.first_untaken = session.resident_next
     if session.resident_previous < 0:
         stage.resident_head = session.resident_next
     else:

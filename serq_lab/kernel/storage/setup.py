@@ -152,7 +152,7 @@ class Simulation:
         self.pools["rejected_least"] = self.pools["rejected_most"] = np.nan
         for name in (
             "wait_head", "wait_tail", "job_head", "job_tail", "pending_event", "pending_session",
-            "resident_head", "resident_tail", "scheduled_head", "scheduled_tail",
+            "resident_head", "resident_tail", "first_untaken", "scheduled_head", "scheduled_tail",
         ):  # fmt: skip
             self.stages[name] = -1
         self.stages["gaps"] = [gaps.ctypes.data for gaps in self.gaps]

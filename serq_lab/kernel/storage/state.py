@@ -35,7 +35,7 @@ SESSION = record(
     # flow at `flows_at`
     stage=I8, mode=I8, work=F8, mark=F8, joined_at=F8, started_at=F8, job_event=I8,
     job_next=I8, job_previous=I8,
-    # at a step stage: the pool that it grows in (-1: none) and what it stalls for, the residents' order, the tokens of
+    # at a step stage: the allocation that grows (-1: none) and what it stalls for, the residents' order, the tokens of
     # this iteration and their order
     growing=I8, grow_short=F8, resident_next=I8, resident_previous=I8, is_taken=I8, scheduled=F8, scheduled_next=I8,
     # its last token: when, at which stage, in which turn; the turn of its last decode
@@ -85,8 +85,8 @@ STAGE = record(
     completed=I8, wait_sum=F8, service_sum=F8,
     # an engine: residents in order of admission, those with tokens in the present iteration
     reads_kv=I8, cost_reads_kv=I8, is_running=I8, is_planning=I8, is_admitting=I8, has_prefill=I8,
-    is_steady=I8, left=F8, chunk_now=F8, tokens=F8, iteration_start=F8, iteration_cost=F8,
-    resident_head=I8, resident_tail=I8, scheduled_head=I8, scheduled_tail=I8, n_scheduled=I8,
+    is_steady=I8, left=F8, left_to_admit=F8, chunk_now=F8, tokens=F8, iteration_start=F8, iteration_cost=F8,
+    resident_head=I8, resident_tail=I8, first_untaken=I8, scheduled_head=I8, scheduled_tail=I8, n_scheduled=I8,
     n_residents=F8, n_decoders=F8, kv_decode=F8, kv_prefill=F8,
     iterations=I8, kind_since=F8, iteration_kind=I8, prefill_only_time=F8, decode_only_time=F8, mixed_time=F8,
     decode_iterations=I8, decode_sum=F8, decode_time_sum=F8, gap_count=I8, gap_sum=F8, gaps=I8, gaps_room=I8,
