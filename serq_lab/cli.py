@@ -9,20 +9,17 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from serq_lab.usage import ProgressBar, pairs, refuse_unknown_lets, refusing_unknown_definitions, run_options
 from serq_lab.version import VERSION
 
 if TYPE_CHECKING:
-    from tqdm import tqdm
-
     from serq_lab.diagnostics.diagnostic import Diagnostic
-    from serq_lab.pipeline import Program
     from serq_lab.report.report import Report
 
 FINE, WRONG, OURS, INTERRUPTED = 0, 1, 3, 130
@@ -55,43 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else FINE
 
 
-def whole(text: str) -> int:
-    """A whole number in any of the language's spellings: ``4``, ``4.0``, ``1e3``, ``1_000``."""
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    value = number(text)
-    if not value.is_integer():
-        raise click.BadParameter(f'"{text}" is not a whole number.')
-    return int(value)
-
-
-def number(text: str) -> float:
-    """A number in any of the language's spellings."""
-    try:
-        return float(text)
-    except ValueError:
-        raise click.BadParameter(f'"{text}" is not a number.') from None
-
-
-EXAMPLES = {"sets": "--set C=4", "defs": '--def "f=2 * x"'}
-
-
-def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """``NAME=VALUE`` arguments as a mapping; a repeated name is an error of usage."""
-    values: dict[str, str] = {}
-    for argument in given:
-        name, equals, value = (part.strip() for part in argument.partition("="))
-        if not (name and equals and value):
-            message = f'"{argument}" is not {parameter.metavar}, as in {EXAMPLES[parameter.name or ""]}'
-            raise click.BadParameter(message, context, parameter)
-        if name in values:
-            raise click.BadParameter(f'"{name}" is given twice.', context, parameter)
-        values[name] = value
-    return values
-
-
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(VERSION, prog_name="serq", message="%(prog)s %(version)s")
 def commands() -> None:
@@ -100,12 +60,8 @@ def commands() -> None:
 
 @commands.command()
 @click.argument("file")
-@click.option("--set", "sets", multiple=True, metavar="NAME=EXPR", callback=pairs, help="New value of a let.")
+@run_options
 @click.option("--def", "defs", multiple=True, metavar="NAME=BODY", callback=pairs, help="New body of a def.")
-@click.option("--seed", type=whole, metavar="N", help="In place of the program's seed.")
-@click.option("--horizon", type=number, metavar="T", help="In place of the program's horizon.")
-@click.option("--warmup", type=number, metavar="T", help="In place of the program's warm-up.")
-@click.option("--arrivals", type=whole, metavar="N", help="So many arrivals, then drain.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option("--dump", metavar="DIR", help="Write the samples of each observation to DIR/NAME.csv.")
 @click.option("--quiet", is_flag=True, help="No progress, no warnings, no notes.")
@@ -180,63 +136,6 @@ def fmt(file: str, rewrite: bool, only_check: bool) -> int:
     elif is_changed:
         replace_file(Path(file), formatted)
     return FINE
-
-
-class ProgressBar:
-    """A bar on stderr, from the moment a run has taken a second; it leaves no trace behind."""
-
-    PATIENCE = 1.0  # seconds
-
-    def __init__(self, *, shown: bool) -> None:
-        from time import monotonic
-
-        self._clock = monotonic
-        self._due_at = monotonic() + self.PATIENCE if shown else float("inf")
-        self._bar: tqdm[None] | None = None
-
-    def move(self, share: float) -> None:
-        """Show that `share` of the run, between 0 and 1, is done."""
-        if self._clock() < self._due_at:
-            return
-        if self._bar is None:
-            from tqdm import tqdm
-
-            shape = "{percentage:3.0f}% {bar} {elapsed} gone, {remaining} to go"
-            self._bar = tqdm(total=1.0, leave=False, file=sys.stderr, bar_format=shape)
-            self._bar.start_t -= self.PATIENCE
-        self._bar.update(share - self._bar.n)
-
-    def __enter__(self) -> ProgressBar:
-        return self
-
-    def __exit__(self, *fault: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-
-def refuse_unknown_lets(program: Program, sets: dict[str, str]) -> None:
-    """A name in `--set` that is no let of the program is an error of usage."""
-    from serq_lab.diagnostics.catalogue import did_you_mean, quoted
-
-    for name in sets:
-        if name not in program.lets:
-            known = ", ".join(map(quoted, program.lets))
-            hint = did_you_mean(name, program.lets) or (f"its lets are {known}" if known else "it has none")
-            raise click.UsageError(f'--set: the program has no let "{name}"; {hint}')
-
-
-@contextmanager
-def refusing_unknown_definitions() -> Iterator[None]:
-    """A name in `--def` that is no definition of the program is an error of usage."""
-    from serq_lab.diagnostics.errors import ProgramError
-
-    try:
-        yield
-    except ProgramError as error:
-        fault = error.diagnostics[0]
-        if fault.code != "unknown-definition":
-            raise
-        raise click.UsageError(f"--def: {fault.message}; {fault.hint}") from None
 
 
 def show(diagnostics: Sequence[Diagnostic]) -> None:
