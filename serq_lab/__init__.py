@@ -11,10 +11,29 @@ The way from text to report is `pipeline.py`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from serq_lab.diagnostics.errors import InternalError, ProgramError, RunError
 from serq_lab.pipeline import Program, compile, load
 from serq_lab.version import VERSION
 
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
 __version__ = VERSION
 
 __all__ = ["InternalError", "Program", "ProgramError", "RunError", "__version__", "compile", "load"]
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """``%load_ext serq_lab``: the magics ``%%serq`` and ``%serq``."""
+    from serq_lab.notebook import extension
+
+    extension.load(shell)
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """``%unload_ext serq_lab``."""
+    from serq_lab.notebook import extension
+
+    extension.unload(shell)
