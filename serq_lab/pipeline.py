@@ -20,7 +20,7 @@ checking or formatting a program needs none of it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TypedDict
@@ -35,10 +35,15 @@ from serq_lab.syntax.parser import parse
 
 if TYPE_CHECKING:
     from serq_lab.lowering.lower import LoweredProgram
+    from serq_lab.notebook.panel import Panel
     from serq_lab.report.report import Report
 
 Value = float | str
 """What a let can be set to: a number, or the text of an expression over lets above it."""
+
+
+Range = tuple[float, ...] | Sequence[float]
+"""Where a slider moves: ``(low, high)``, ``(low, high, step)``, or the values themselves as a list."""
 
 
 class Settings(TypedDict):
@@ -80,6 +85,8 @@ class Program:
     ----------
     source : str
         The text.
+    name : str
+        What messages call it.
     lets : dict of str to float
         The lets in their order, with the values that the text gives them.
     model : Model
@@ -99,6 +106,10 @@ class Program:
     @property
     def source(self) -> str:
         return self._source.text
+
+    @property
+    def name(self) -> str:
+        return self._source.name
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -170,6 +181,43 @@ class Program:
             raise RunError([diagnose(records.failure, lowered.spans, model)])
         return Report(model, values, records)
 
+    def explore(
+        self,
+        *names: str,
+        set: Mapping[str, Value] | None = None,
+        seed: int | Range | None = None,
+        horizon: float | Range | None = None,
+        warmup: float | Range | None = None,
+        arrivals: int | Range | None = None,
+        **ranges: float | Range,
+    ) -> Panel:
+        """A panel with sliders for a notebook: the figures and a curve follow them.
+
+        Parameters
+        ----------
+        *names : str
+            The lets to have sliders for; all that a run depends on if there are none here.
+        set : mapping of str to float or str, optional
+            Where sliders start, and values of lets without one.
+        seed, horizon, warmup, arrivals : number, tuple or list, optional
+            A number in place of that in the program's `run` block, or a range to move it over.
+        **ranges : number, tuple or list
+            By the name of a let: where its slider starts, ``(low, high)``, ``(low, high, step)`` or a list of values.
+            Without one the range comes from a hint in the let's comment, ``// units of memory [4..20]``, or else from
+            how the program uses the let.
+
+        Raises
+        ------
+        ValueError
+            A name is no let, or what was given for one is no range: one sentence.
+        ProgramError, RunError
+            The program cannot be run with the values that the sliders start at.
+        """
+        from serq_lab.notebook.panel import explore
+
+        settings = {"seed": seed, "horizon": horizon, "warmup": warmup, "arrivals": arrivals}
+        return explore(self, *names, set=set, **settings, **ranges)
+
     def lowered(self) -> LoweredProgram:
         """The program in the form that the engine runs; made once."""
         with self._lowering:
@@ -196,8 +244,13 @@ class Program:
             self._tree, self._source, overrides=overrides, definitions=self._definitions, **settings
         )
 
+    def _repr_html_(self) -> str:
+        from serq_lab.notebook.display import program_html
+
+        return program_html(self)
+
     def __repr__(self) -> str:
-        return f'<program "{self._source.name}">'
+        return f'<program "{self.name}">'
 
 
 def _lower(model: Model) -> LoweredProgram:

@@ -19,7 +19,7 @@ from serq_lab.semantics import model as m
 from serq_lab.semantics.constants import Override, evaluate
 
 Values = tuple[float, ...]
-Given = Union[float, tuple[float, ...], Sequence[float]]
+Given = Union[tuple[float, ...], Sequence[float]]
 """ipywidgets' abbreviations: a number to start at, ``(low, high)``, ``(low, high, step)``, or a list of values."""
 
 COUNTS = {"members", "terms", "servers", "population", "arrivals", "seed"}
