@@ -35,7 +35,7 @@ from serq_lab.syntax.parser import parse
 
 if TYPE_CHECKING:
     from serq_lab.lowering.lower import LoweredProgram
-    from serq_lab.notebook.panel import Panel
+    from serq_lab.notebook.panel.panel import Panel
     from serq_lab.report.report import Report
 
 Value = float | str
@@ -213,10 +213,10 @@ class Program:
         ProgramError, RunError
             The program cannot be run with the values that the sliders start at.
         """
-        from serq_lab.notebook.panel import explore
+        from serq_lab.notebook.panel.panel import explore
 
-        settings = {"seed": seed, "horizon": horizon, "warmup": warmup, "arrivals": arrivals}
-        return explore(self, *names, set=set, **settings, **ranges)
+        settings = {"horizon": horizon, "warmup": warmup, "seed": seed, "arrivals": arrivals}
+        return explore(self, names, set or {}, settings, ranges)
 
     def lowered(self) -> LoweredProgram:
         """The program in the form that the engine runs; made once."""

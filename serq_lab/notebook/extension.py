@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
+from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
 from IPython.core.getipython import get_ipython
 
 from serq_lab.notebook.completer import Completions, complete
@@ -31,7 +31,7 @@ def load(shell: InteractiveShell) -> None:
         return run_cell(line, body, shell.user_ns, first_line_of_body(shell, body))
 
     serq.__doc__ = "Run a program in the serQ language: %%serq --help and %serq --help say more."
-    shell.register_magic_function(serq, "line_cell")
+    shell.magics_manager.register_function(serq, magic_kind="line_cell")
     shell.input_transformers_cleanup.insert(-1, with_a_body)  # before IPython's own for cell magics
     shell.Completer.custom_matchers.append(serq_matcher)
 
@@ -53,8 +53,9 @@ def unload(shell: InteractiveShell) -> None:
 def forget_loading(info: ExecutionInfo) -> None:
     """IPython prints a notice where an extension is loaded again, unless it believes that it is not."""
     shell = get_ipython()
-    if shell is not None and _LOADING.search(info.raw_cell or ""):
-        shell.extension_manager.loaded.discard("serq_lab")
+    manager = None if shell is None else shell.extension_manager
+    if manager is not None and _LOADING.search(info.raw_cell or ""):
+        manager.loaded.discard("serq_lab")
 
 
 def with_a_body(lines: list[str]) -> list[str]:
@@ -79,7 +80,7 @@ def first_line_of_body(shell: InteractiveShell, body: str) -> int:
 
 
 @context_matcher()
-def serq_matcher(context: CompletionContext) -> SimpleMatcherResult:
+def serq_matcher(context: CompletionContext) -> dict[str, Any]:
     """Completion in a cell of ours, and of no other."""
     found: Completions | None = complete(context.full_text, _offset(context))
     if found is None:

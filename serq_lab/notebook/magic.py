@@ -21,11 +21,11 @@ from serq_lab.source import SourceText
 from serq_lab.usage import ProgressBar, refuse_unknown_lets, run_options
 
 if TYPE_CHECKING:
-    from serq_lab.notebook.panel import Panel
+    from serq_lab.notebook.panel.panel import Panel
     from serq_lab.report.report import Report
 
 CELL_NAME = "cell"
-"""What messages call the text of a cell."""
+"""What messages call the text of a cell without a NAME."""
 
 
 class Options(NamedTuple):
@@ -119,7 +119,7 @@ def run_cell(line: str, body: str, namespace: dict[str, Any], first_line: int = 
     name = options.subject
     if name is not None and not name.isidentifier():
         raise UsageError(f"`{name}` cannot be a name: use letters, digits and `_`, as in `%%serq memory`")
-    return _carried_out(options, lambda: _bound(SourceText(body, CELL_NAME, first_line), name, namespace))
+    return _carried_out(options, lambda: _bound(SourceText(body, name or CELL_NAME, first_line), name, namespace))
 
 
 def run_file(line: str) -> Report | Program | Panel | None:
@@ -155,10 +155,8 @@ def _value(options: Options, program: Program) -> Report | Program | Panel | Non
     if options.only_check:
         return None if options.quiet else program
     if options.explore is not None:
-        from serq_lab.notebook.panel import explore
-
         lets = [let.strip() for let in options.explore.split(",") if let.strip()]
-        return explore(program, *lets, set=options.sets, **options.settings)
+        return program.explore(*lets, set=options.sets, **options.settings)
     with ProgressBar(shown=not options.quiet, in_notebook=True) as bar:
         report = program.run(options.sets, progress=bar.move, **options.settings)
     return None if options.quiet else report

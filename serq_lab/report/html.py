@@ -53,10 +53,10 @@ STYLE = """
 .serq table {border-collapse: collapse; margin: 0 0 10px 0; border: 0; font-size: inherit; table-layout: auto}
 .serq th, .serq td {padding: 3px 12px 3px 0; text-align: right; white-space: nowrap; border: 0; background: none}
 .serq thead th {border-bottom: 1px solid rgba(128, 128, 128, .6); vertical-align: bottom; font-weight: 600}
-.serq tbody tr {background: none; border-bottom: 1px solid rgba(128, 128, 128, .2)}
+.serq table tbody tr:nth-child(n) {background: none; border-bottom: 1px solid rgba(128, 128, 128, .2)}
 .serq th:first-child, .serq td:first-child {text-align: left; min-width: 90px}
 .serq td {font-variant-numeric: tabular-nums}
-.serq td.serq-words {text-align: left; white-space: normal; max-width: 46em}
+.serq th.serq-words, .serq td.serq-words {text-align: left; white-space: normal; max-width: 46em}
 .serq small {font-weight: normal; opacity: .8; font-size: 11px}
 .serq p {margin: 0 0 10px 0}
 .serq .serq-note {text-align: left; white-space: normal; max-width: 60em; padding: 3px 8px;
@@ -113,7 +113,7 @@ def table(
     """
     if not rows:
         return ""
-    headings = "".join(_heading(name, (units or {}).get(name, "")) for name in header)
+    headings = "".join(_heading(name, (units or {}).get(name, ""), name in words) for name in header)
     body = []
     for row in rows:
         cells = [_cell(cell, name in words) for name, cell in zip(header[1:], row[1:], strict=True)]
@@ -125,10 +125,11 @@ def table(
     return f"<table><thead><tr>{headings}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
-def _heading(name: str, unit: str) -> str:
+def _heading(name: str, unit: str, is_words: bool) -> str:
     meaning = f' title="{escape(MEANINGS[name])}"' if name in MEANINGS else ""
     below = f"<br><small>{escape(unit)}</small>" if unit else ""
-    return f'<th scope="col"{meaning}>{escape(name)}{below}</th>'
+    style = ' class="serq-words"' if is_words else ""
+    return f'<th scope="col"{style}{meaning}>{escape(name)}{below}</th>'
 
 
 def _cell(text: str, is_words: bool) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from serq_lab.diagnostics.catalogue import did_you_mean
 from serq_lab.kernel.records import Records
@@ -23,7 +23,6 @@ from serq_lab.semantics.model import Constants, Model
 
 if TYPE_CHECKING:
     import pandas
-    from IPython.lib.pretty import RepresentationPrinter
 
 Row = TypeVar("Row", bound=Observation | Gauge | Stage | Pool)
 
@@ -188,7 +187,7 @@ class Report:
     def _repr_html_(self) -> str:
         return self.to_html()
 
-    def _repr_pretty_(self, printer: RepresentationPrinter, cycle: bool) -> None:
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         # What IPython shows where there is no HTML: the tables, and not the one line of `repr`.
         printer.text(self.to_text())
 

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,9 @@ SHORT_FILES = {
     "serq_lab/kernel/storage/lists.py": "the links of sessions, which pools and stages share",
     "serq_lab/lowering/support.py": "what is refused for now, apart from what is lowered",
     "serq_lab/lowering/trees.py": "how a resolved tree is walked, for two readers",
+    "serq_lab/notebook/cell_error.py": "how mistakes look in a notebook, and nothing else",
+    "serq_lab/notebook/display.py": "what one object shows",
+    "serq_lab/notebook/lexer.py": "a table of tokens",
     "serq_lab/report/as_json.py": "one format of the report, beside text.py",
 }
 """Files below 60 lines, each with its reason; ``__init__.py`` may always be short."""
@@ -77,11 +81,31 @@ def imported(path: Path) -> set[str]:
 
 
 def test_what_is_imported_is_declared() -> None:
-    block = re.search(r"^dependencies = \[\n(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.S | re.M)
+    engine = [path for path in SOURCES if not is_of_the_lab(path)]
+    assert outside(engine) == declared("dependencies") | {"llvmlite"}  # numba brings llvmlite
+    lab = {name.lower() for name in outside(filter(is_of_the_lab, SOURCES))}
+    assert lab <= declared("dependencies") | declared("lab")
+
+
+def is_of_the_lab(path: Path) -> bool:
+    return relative(path).startswith("serq_lab/notebook/") or relative(path) == "serq_lab/lab.py"
+
+
+def declared(extra: str) -> set[str]:
+    """What a list of `pyproject.toml` asks for."""
+    block = re.search(rf"^{extra} = \[\n(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.S | re.M)
     assert block is not None
-    declared = set(re.findall(r'^  "([a-z]+)', block.group(1), re.M)) | {"llvmlite"}  # numba brings llvmlite
-    outside = {name for path in SOURCES for name in imported(path)} - sys.stdlib_module_names - {"serq_lab"}
-    assert outside == declared
+    return set(re.findall(r'^  "([a-z]+)', block.group(1), re.M))
+
+
+def outside(paths: Iterable[Path]) -> set[str]:
+    """The packages that files import and that are not Python's, nor ours."""
+    return {name for path in paths for name in imported(path)} - sys.stdlib_module_names - {"serq_lab"}
+
+
+def test_the_file_that_registers_with_ipython_is_short() -> None:
+    lines = (ROOT / "serq_lab/notebook/extension.py").read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 120
 
 
 def functions(path: Path) -> list[tuple[str, int]]:
@@ -114,7 +138,7 @@ def test_every_file_says_what_it_is(path: Path) -> None:
 
 
 def test_importing_the_package_is_light() -> None:
-    heavy = ("IPython", "ipywidgets", "matplotlib", "pandas", "numba", "llvmlite", "tqdm", "click")
+    heavy = ("IPython", "ipywidgets", "pygments", "matplotlib", "pandas", "numba", "llvmlite", "tqdm", "click")
     program = f"import sys, serq_lab; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"

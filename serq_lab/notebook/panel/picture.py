@@ -17,9 +17,9 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from serq_lab.notebook.figures import Lets, Result, half_width, spoken
+from serq_lab.notebook.panel.figures import Lets, Result, half_width, spoken
 
-WIDTH, HEIGHT = 640, 360  # CSS pixels
+WIDTH, HEIGHT = 560, 340  # CSS pixels
 SCALE = 1.5  # pixels of the picture for one of those
 
 CURVE, PRESENT, PINNED, INK = "#0b5fa5", "#b34700", "#5f5f5f", "#222222"
@@ -43,8 +43,8 @@ class Picture:
 
     def __init__(self) -> None:
         with _DRAWING:
-            figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100), dpi=100 * SCALE, facecolor="white")
-            self._canvas = FigureCanvasAgg(figure)
+            self._figure = figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100), dpi=100 * SCALE, facecolor="white")
+            FigureCanvasAgg(figure)
             self._title = figure.text(0.02, 0.95, "", fontsize=9, color=INK, va="center")
             self._axes = axes = figure.add_axes((0.115, 0.135, 0.86, 0.755))
             (self._line,) = axes.plot([], [], "o-", color=CURVE, linewidth=1.6, markersize=4.5, zorder=2)
@@ -81,7 +81,7 @@ class Picture:
             self._place_marks(view, present, pinned)
             self._place_axes(view)
             buffer = BytesIO()
-            self._canvas.print_png(buffer, pil_kwargs={"compress_level": 1})
+            self._figure.savefig(buffer, format="png", dpi="figure", pil_kwargs={"compress_level": 1})
             return buffer.getvalue()
 
     def _place_curve(self, view: View, curve: Mapping[float, Result]) -> None:
@@ -104,7 +104,7 @@ class Picture:
         self._pinned.set_visible(math.isfinite(before))
         self._pinned.set_ydata([before, before])
         lines = ["band: 95% interval"] if view.statistic.endswith(".mean") else []
-        lines += ["hollow: some turned away"] if len(self._hollow.get_xdata()) else []
+        lines += ["hollow: some turned away"] if np.size(self._hollow.get_xdata()) else []
         lines += ["dashed: pinned"] if math.isfinite(before) else []
         self._key.set_text("\n".join(lines))
 
@@ -127,7 +127,7 @@ class Picture:
         data = data[np.isfinite(data)]
         if not len(data):
             return 0.0, 1.0
-        band = np.concatenate([path.vertices[:, 1] for path in self._band.get_paths()] or [data])
+        band = np.concatenate([np.asarray(path.vertices)[:, 1] for path in self._band.get_paths()] or [data])
         low, high = float(data.min()), float(max(data.max(), band.max()))
         low = min(low, max(float(band.min()), 0.0)) if low >= 0 else min(low, float(band.min()))
         margin = 0.05 * (high - low) or 0.05 * abs(high) or 0.5

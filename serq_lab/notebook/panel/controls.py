@@ -7,13 +7,13 @@ which makes a widget of each. The values of a control come from `ranges.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import ipywidgets
 
 from serq_lab.diagnostics.catalogue import did_you_mean, listed
 from serq_lab.notebook.cell_error import UsageError
-from serq_lab.notebook.ranges import Given, asked_values, is_counted, lets_in_use, nearest, rules_of, usual_values
+from serq_lab.notebook.panel.ranges import Given, asked_values, is_counted, lets_in_use, nearest, rules_of, usual_values
 from serq_lab.semantics.constants import evaluate
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class Control(NamedTuple):
             value=self.start,
             description=self.name,
             tooltip=f"{self.name}: {self.comment}" if self.comment else self.name,
-            style={"description_width": "90px"},
-            layout={"width": "330px"},
+            style={"description_width": "80px"},
+            layout={"width": "290px"},
         )
 
 
@@ -61,7 +61,7 @@ def controls_of(
     names: Sequence[str],
     fixed: Mapping[str, Value],
     settings: Mapping[str, float | Given | None],
-    ranges: Mapping[str, Given],
+    ranges: Mapping[str, float | Given],
 ) -> Controls:
     """The controls for `explore(program, *names, set=fixed, **settings, **ranges)`.
 
@@ -99,7 +99,9 @@ def controls_of(
     return Controls([*moved, *chosen], kept, single, left_out)
 
 
-def _of_let(program: Program, row: int, given: Given | None, fixed: Mapping[str, Value], present: float) -> Control:
+def _of_let(
+    program: Program, row: int, given: float | Given | None, fixed: Mapping[str, Value], present: float
+) -> Control:
     model = program.model
     let = model.lets[row]
     if given is None or isinstance(given, (int, float)):
@@ -116,7 +118,7 @@ def _of_settings(settings: Mapping[str, float | Given | None]) -> tuple[dict[str
         if isinstance(given, (int, float)):
             single[name] = given
         elif given is not None:
-            values = asked_values(name, cast(Given, given), None, name in WHOLE_SETTINGS)
+            values = asked_values(name, given, None, name in WHOLE_SETTINGS)
             chosen.append(Control(name, values, values[0], f"{name} of the run", not isinstance(given, tuple)))
     return single, chosen
 

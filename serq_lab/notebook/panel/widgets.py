@@ -13,12 +13,12 @@ from typing import Any
 import ipywidgets
 from ipywidgets import Widget
 
-from serq_lab.notebook.controls import Control
-from serq_lab.notebook.display import PICTURE_STYLE
-from serq_lab.notebook.figures import Lets
-from serq_lab.notebook.picture import HEIGHT, WIDTH
+from serq_lab.notebook.panel.controls import Control
+from serq_lab.notebook.panel.figures import Lets
+from serq_lab.notebook.panel.picture import HEIGHT, WIDTH
+from serq_lab.notebook.panel.showing import PICTURE_STYLE
 
-CHOICE = {"layout": {"width": "330px"}, "style": {"description_width": "90px"}}
+CHOICE = {"layout": {"width": "290px"}, "style": {"description_width": "80px"}}
 
 
 class Widgets:
@@ -44,18 +44,23 @@ class Widgets:
         self.controls = {control.name: control.widget() for control in controls}
         self.statistic = ipywidgets.Dropdown(options=statistics, value=statistic, description="look at", **CHOICE)
         self.axis = ipywidgets.Dropdown(options=list(self.controls), value=axis, description="over", **CHOICE)
-        self.pin = ipywidgets.Button(description="Pin", tooltip="Keep these figures, to compare later ones with")
-        self.unpin = ipywidgets.Button(description="Unpin", disabled=True, tooltip="Compare with nothing")
+        button = {"width": "98px"}
+        self.pin = ipywidgets.Button(
+            description="Pin", tooltip="Keep these figures, to compare later ones with", layout=button
+        )
+        self.unpin = ipywidgets.Button(
+            description="Unpin", disabled=True, tooltip="Compare with nothing", layout=button
+        )
         size = {"width": f"{WIDTH}px", "height": f"{HEIGHT}px", "flex": "0 0 auto"}
         self.image = ipywidgets.Image(format="png", width=WIDTH, height=HEIGHT, layout=size)
         self.image.add_class("serq-picture")
         self.table = ipywidgets.HTML(layout={"min_height": "200px"})
         self._status = ipywidgets.HTML(layout={"height": "28px"})
         style = ipywidgets.HTML(f"<style>{PICTURE_STYLE}</style>", layout={"display": "none"})
-        buttons = ipywidgets.HBox([self.pin, self.unpin], layout={"margin": "0 0 0 94px"})
+        buttons = ipywidgets.HBox([self.pin, self.unpin], layout={"margin": "0 0 0 84px"})
         left = ipywidgets.VBox(
             [*self.controls.values(), self.statistic, self.axis, buttons, self._status],
-            layout={"flex": "0 0 auto", "width": "350px"},
+            layout={"flex": "0 0 auto", "width": "304px"},
         )
         top = ipywidgets.Box([left, self.image], layout={"flex_flow": "row wrap", "align_items": "flex-start"})
         self.box = ipywidgets.VBox([style, top, self.table])

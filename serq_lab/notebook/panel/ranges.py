@@ -141,7 +141,7 @@ def asked_values(name: str, given: Given, through: float | None, whole: bool = F
         Whether only whole numbers make sense.
     """
     numbers = [float(each) for each in given if _is_number(each)] if isinstance(given, Iterable) else []
-    if not numbers or len(numbers) != len(list(given)):  # type: ignore[arg-type]
+    if not numbers or len(numbers) != len(list(given)):
         raise UsageError(f"`{name}` is {given!r}: give (low, high), (low, high, step) or a list, as in `{name}=(1, 9)`")
     if not isinstance(given, tuple):
         return tuple(dict.fromkeys(numbers))

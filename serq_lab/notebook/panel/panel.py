@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from serq_lab.diagnostics.errors import ProgramError, RunError
-from serq_lab.notebook import display
 from serq_lab.notebook.cell_error import error_html
-from serq_lab.notebook.controls import SETTINGS, Controls, controls_of, first_axis
-from serq_lab.notebook.figures import Lets, Result, default_statistic, result_of, statistics
-from serq_lab.notebook.lifetimes import forget, register
-from serq_lab.notebook.picture import Picture, View, title
-from serq_lab.notebook.ranges import Given, thinned
-from serq_lab.notebook.widgets import Widgets
-from serq_lab.notebook.worker import Hurry, OvertakenError, Worker
+from serq_lab.notebook.panel import showing
+from serq_lab.notebook.panel.controls import SETTINGS, WHOLE_SETTINGS, Controls, controls_of, first_axis
+from serq_lab.notebook.panel.figures import Lets, Result, default_statistic, result_of, statistics
+from serq_lab.notebook.panel.lifetimes import forget, register
+from serq_lab.notebook.panel.picture import WIDTH, Picture, View, title
+from serq_lab.notebook.panel.ranges import Given, thinned
+from serq_lab.notebook.panel.widgets import Widgets
+from serq_lab.notebook.panel.worker import Hurry, OvertakenError, Worker
 
 if TYPE_CHECKING:
     from serq_lab.pipeline import Program, Value
@@ -43,17 +43,13 @@ class Wish(NamedTuple):
 
 def explore(
     program: Program,
-    *names: str,
-    set: Mapping[str, Value] | None = None,
-    horizon: float | Given | None = None,
-    warmup: float | Given | None = None,
-    seed: int | Given | None = None,
-    arrivals: int | Given | None = None,
-    **ranges: Given,
+    names: Sequence[str],
+    fixed: Mapping[str, Value],
+    settings: Mapping[str, float | Given | None],
+    ranges: Mapping[str, float | Given],
 ) -> Panel:
-    """A panel for a program; see `Program.explore`."""
-    settings = dict(zip(SETTINGS, (horizon, warmup, seed, arrivals), strict=True))
-    panel = Panel(program, controls_of(program, names, set or {}, settings, ranges))
+    """A panel for a program; the parameters are those of `Program.explore`, gathered."""
+    panel = Panel(program, controls_of(program, names, fixed, settings, ranges))
     register(panel)
     return panel
 
@@ -154,13 +150,13 @@ class Panel:
             hurry.check()
             if monotonic() > due_at:
                 due_at = monotonic() + 0.25
-                self.widgets.say(f"running {display.lets_text(wish.lets)}: {100 * share:.0f} %")
+                self.widgets.say(f"running {showing.lets_text(wish.lets)}: {100 * share:.0f} %")
 
         return progress
 
     def _show(self, present: Result, wish: Wish) -> None:
         self.present = present
-        self.widgets.show_figures(display.figures_html(present, wish.pinned, wish.view.statistic))
+        self.widgets.show_figures(showing.figures_html(present, wish.pinned, wish.view.statistic))
         self._draw(present, wish)
 
     def _draw(self, present: Result, wish: Wish) -> None:
@@ -195,10 +191,11 @@ class Panel:
 
     def _run(self, lets: Lets, progress: Callable[[float], None]) -> Result:
         values = dict(lets)
-        settings: dict[str, Any] = {**self._controls.settings, **{n: values.pop(n) for n in SETTINGS if n in values}}
-        whole = {name: int(settings[name]) for name in ("seed", "arrivals") if name in settings}
+        settings: dict[str, Any] = dict(self._controls.settings)
+        settings |= {name: values.pop(name) for name in SETTINGS if name in values}
+        settings |= {name: int(settings[name]) for name in WHOLE_SETTINGS if name in settings}
         self.n_runs += 1
-        report = self._program.run({**self._controls.fixed, **values}, progress=progress, **{**settings, **whole})
+        report = self._program.run({**self._controls.fixed, **values}, progress=progress, **settings)
         result = result_of(report, lets)
         self._keep(lets, result)
         return result
@@ -239,13 +236,13 @@ class Panel:
         statistic, picture = self.widgets.statistic.value, self.widgets.image.value
         alternative = title(self._wish().view, self.present.lets)
         return {
-            "text/plain": display.panel_text(self.present, statistic),
-            "text/html": display.panel_html(self.present, picture, statistic, alternative),
+            "text/plain": showing.panel_text(self.present, statistic),
+            "text/html": showing.panel_html(self.present, picture, WIDTH, statistic, alternative),
             **self.widgets.view(),
         }
 
     def __repr__(self) -> str:
-        return f"<panel: {display.lets_text(self.present.lets)}>"
+        return f"<panel: {showing.lets_text(self.present.lets)}>"
 
 
 def _until(stop_at: float) -> Callable[[float], None]:
