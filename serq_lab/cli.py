@@ -1,4 +1,4 @@
-"""The command ``serq``: run, check and format programs.
+"""The command ``serq``: run, check and format programs, and open the lab on them.
 
 In come arguments, out go text and an exit code: 0 fine; 1 the program is wrong, the run failed or a session
 was stuck; 2 usage; 3 we are wrong. What takes long to import is imported by the command that needs it.
@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -136,6 +137,60 @@ def fmt(file: str, rewrite: bool, only_check: bool) -> int:
     elif is_changed:
         replace_file(Path(file), formatted)
     return FINE
+
+
+@commands.command()
+@click.argument("file")
+@click.option("--out", metavar="NOTEBOOK", help="Where to write it; by default beside FILE.")
+@click.option("--force", is_flag=True, help="Replace a notebook that is there already.")
+def notebook(file: str, out: str | None, force: bool) -> int:
+    """Write a lab notebook for the program in FILE: panel, sweep, knee."""
+    from serq_lab.pipeline import load
+
+    program = load(file)
+    files = notebook_files()
+    path = Path(out) if out is not None else Path(file).with_suffix(".ipynb")
+    if path.exists() and not force:
+        raise click.UsageError(f'"{path}" is there already; write `--force` to replace it')
+    name = "".join(c if c.isalnum() else "_" for c in Path(file).stem).lstrip("0123456789_")
+    try:
+        files.write_notebook(program, name or "program", path)
+    except OSError as fault:
+        raise click.FileError(str(path), fault.strerror) from None
+    write(f"{path}: open it with `serq lab` or `jupyter lab`", sys.stdout)
+    return FINE
+
+
+@commands.command()
+@click.argument("folder", default="serq-tutorial")
+@click.argument("jupyter", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTIONS OF JUPYTERLAB]")
+def lab(folder: str, jupyter: tuple[str, ...]) -> int:
+    """Open JupyterLab on a copy of the tutorial in FOLDER; what is there already stays as it is."""
+    import importlib.util
+    import subprocess
+
+    files = notebook_files()
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise click.ClickException(NO_LAB)
+    try:
+        files.copy_tutorial(Path(folder))
+    except OSError as fault:
+        raise click.FileError(folder, fault.strerror) from None
+    return subprocess.call([sys.executable, "-m", "jupyterlab", *jupyter], cwd=folder)
+
+
+NO_LAB = "the lab is not installed: run `pip install 'serq-lab[lab]'`"
+
+
+def notebook_files() -> ModuleType:
+    """The part of the lab that the command needs; an error where the lab is not installed."""
+    try:
+        from serq_lab.notebook import files
+    except ModuleNotFoundError as fault:
+        if (fault.name or "").startswith("serq_lab"):
+            raise
+        raise click.ClickException(NO_LAB) from None
+    return files
 
 
 def show(diagnostics: Sequence[Diagnostic]) -> None:

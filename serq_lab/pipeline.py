@@ -85,6 +85,8 @@ class Program:
     ----------
     source : str
         The text.
+    source_text : SourceText
+        The text with its name, into which the spans of the model point.
     name : str
         What messages call it.
     lets : dict of str to float
@@ -96,7 +98,7 @@ class Program:
     """
 
     def __init__(self, source: SourceText, defs: Mapping[str, str] | None = None) -> None:
-        self._source = source
+        self.source_text = source
         self._definitions = dict(defs or {})
         self._tree = tree_of(source)
         self.model = self._check({}, Settings(horizon=None, warmup=None, seed=None, arrivals=None))
@@ -105,11 +107,11 @@ class Program:
 
     @property
     def source(self) -> str:
-        return self._source.text
+        return self.source_text.text
 
     @property
     def name(self) -> str:
-        return self._source.name
+        return self.source_text.name
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -241,7 +243,7 @@ class Program:
 
     def _check(self, overrides: Mapping[str, Value], settings: Settings) -> Model:
         return checker.check(
-            self._tree, self._source, overrides=overrides, definitions=self._definitions, **settings
+            self._tree, self.source_text, overrides=overrides, definitions=self._definitions, **settings
         )
 
     def _repr_html_(self) -> str:

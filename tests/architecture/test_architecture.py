@@ -88,7 +88,7 @@ def test_what_is_imported_is_declared() -> None:
 
 
 def is_of_the_lab(path: Path) -> bool:
-    return relative(path).startswith("serq_lab/notebook/") or relative(path) == "serq_lab/lab.py"
+    return relative(path).startswith("serq_lab/notebook/")
 
 
 def declared(extra: str) -> set[str]:

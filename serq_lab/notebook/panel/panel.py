@@ -9,6 +9,7 @@ from __future__ import annotations
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -139,7 +140,7 @@ class Panel:
             self.widgets.show_error(error_html(error))
         except Exception:
             # Nobody else would hear of it: a thread has no cell to fail.
-            self.widgets.show_error(f"<pre class='serq-error'>{traceback.format_exc()}</pre>")
+            self.widgets.show_error(f'<pre class="serq-error">{escape(traceback.format_exc())}</pre>')
 
     def _progress(self, wish: Wish, hurry: Hurry) -> Callable[[float], None]:
         """Called between the slices of a run: gives up when overtaken, and says how far a slow one has come."""

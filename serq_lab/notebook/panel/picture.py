@@ -10,6 +10,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from io import BytesIO
+from textwrap import fill
 from threading import Lock
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from matplotlib.figure import Figure
 from serq_lab.notebook.panel.figures import Lets, Result, half_width, spoken
 
 WIDTH, HEIGHT = 560, 340  # CSS pixels
+TITLE_WIDTH = 84  # characters of a line
 SCALE = 1.5  # pixels of the picture for one of those
 
 CURVE, PRESENT, PINNED, INK = "#0b5fa5", "#b34700", "#5f5f5f", "#222222"
@@ -45,8 +47,8 @@ class Picture:
         with _DRAWING:
             self._figure = figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100), dpi=100 * SCALE, facecolor="white")
             FigureCanvasAgg(figure)
-            self._title = figure.text(0.02, 0.95, "", fontsize=9, color=INK, va="center")
-            self._axes = axes = figure.add_axes((0.115, 0.135, 0.86, 0.755))
+            self._title = figure.text(0.02, 0.94, "", fontsize=9, color=INK, va="center")
+            self._axes = axes = figure.add_axes((0.115, 0.135, 0.86, 0.735))
             (self._line,) = axes.plot([], [], "o-", color=CURVE, linewidth=1.6, markersize=4.5, zorder=2)
             (self._hollow,) = axes.plot([], [], "o", color=CURVE, mfc="white", ms=5.5, zorder=3)
             (self._ring,) = axes.plot([], [], "o", color=PRESENT, ms=11, fillstyle="none", mew=2, zorder=4)
@@ -138,7 +140,7 @@ def title(view: View, lets: Lets) -> str:
     """``admit_wait mean over C; now C = 6, Lambda = 0.8``: whose picture this is."""
     ordered = sorted(lets, key=lambda pair: pair[0] != view.axis)
     values = ", ".join(f"{name} = {value:.6g}" for name, value in ordered)
-    return f"{spoken(view.statistic)} over {view.axis}; marked: {values}"
+    return fill(f"{spoken(view.statistic)} over {view.axis}; marked: {values}", TITLE_WIDTH)
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:
