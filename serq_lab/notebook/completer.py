@@ -95,8 +95,10 @@ def _own_names(possible: frozenset[str], tokens: list[Token], names: dict[str, l
         yield from _marked([*names["attribute"], *BUILT_IN_ATTRIBUTES], "attribute")
         yield from _marked(["now", "inf", *CONTEXT_VARIABLES], "value")
         yield from _marked([*FUNCTIONS, *STAGE_OBSERVABLES, *POOL_OBSERVABLES, *names["def"]], "function")
+    elif "set" in possible:  # a statement begins here
+        yield from _marked(names["def"], "def")
     else:
-        for kind in ("def", "pool", "stage"):
+        for kind in ("pool", "stage"):
             yield from _marked(names[kind], kind)
 
 

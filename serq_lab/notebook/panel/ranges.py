@@ -153,7 +153,8 @@ def asked_values(name: str, given: Given, through: float | None, whole: bool = F
     if step:
         n_steps = math.floor((high - low) / step[0] + 1e-9)
         return tuple(dict.fromkeys([*(_to_digits(low + k * step[0], 12) for k in range(n_steps + 1)), high]))
-    whole = whole or (is_all_whole(low, high) and (through is None or float(through).is_integer()))
+    is_odd = through is not None and math.isfinite(through) and not float(through).is_integer()
+    whole = whole or (is_all_whole(low, high) and not is_odd)
     return between(low, high, through=through, whole=whole)
 
 
@@ -210,4 +211,5 @@ def thinned(values: Sequence[float], present: float, most: int) -> Values:
 
 
 def nearest(values: Sequence[float], present: float) -> float:
-    return min(values, key=lambda value: abs(value - present))
+    here = max(min(present, max(values)), min(values))
+    return min(values, key=lambda value: abs(value - here))
