@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from serq_lab.notebook.panel.figures import Lets, Result, half_width, spoken
 
@@ -88,8 +89,8 @@ class Picture:
 
     def _place_curve(self, view: View, curve: Mapping[float, Result]) -> None:
         xs = np.array(sorted(curve))
-        ys = np.array([_figure(curve[x], view) for x in xs])
-        widths = np.array([half_width(curve[x].figures, view.statistic) for x in xs])
+        ys = _finite([_figure(curve[x], view) for x in xs])
+        widths = _finite([half_width(curve[x].figures, view.statistic) for x in xs])
         turned_away = np.array([curve[x].n_turned_away > 0 for x in xs], dtype=bool)
         self._line.set_data(xs, ys)
         self._hollow.set_data(xs[turned_away], ys[turned_away])
@@ -149,6 +150,11 @@ def is_logarithmic(values: Sequence[float]) -> bool:
         return False
     low, middle, high = min(values), sorted(values)[len(values) // 2], max(values)
     return abs(math.log(middle * middle / (low * high))) < abs(math.log(2 * middle / (low + high))) and high / low > 4
+
+
+def _finite(values: list[float]) -> NDArray[np.float64]:
+    """The values with NaN, which is not drawn, in the place of infinities."""
+    return np.array([value if math.isfinite(value) else math.nan for value in values], dtype=np.float64)
 
 
 def _figure(result: Result, view: View) -> float:
