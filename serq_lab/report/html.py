@@ -61,6 +61,7 @@ STYLE = """
 .serq p {margin: 0 0 10px 0}
 .serq .serq-note {text-align: left; white-space: normal; max-width: 60em; padding: 3px 8px;
   border-left: 4px solid #c77700}
+.serq .serq-note div {width: 0; min-width: 100%}
 .serq pre.serq-error {margin: 0 0 10px 0; padding: 6px 10px; border-left: 4px solid #d1242f; background: none;
   color: inherit; white-space: pre; overflow-x: auto; font-family: monospace}
 """.strip()
@@ -119,7 +120,7 @@ def table(
         cells = [_cell(cell, name in words) for name, cell in zip(header[1:], row[1:], strict=True)]
         body.append(f'<tr><th scope="row">{escape(row[0])}</th>{"".join(cells)}</tr>')
         body += [
-            f'<tr><td class="serq-note" colspan="{len(header)}">{escape(note)}</td></tr>'
+            f'<tr><td class="serq-note" colspan="{len(header)}"><div>{escape(note)}</div></td></tr>'
             for note in (notes or {}).get(row[0], [])
         ]
     return f"<table><thead><tr>{headings}</tr></thead><tbody>{''.join(body)}</tbody></table>"

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from serq_lab.notebook.panel.figures import Lets, Result, half_width, spoken
@@ -64,6 +65,7 @@ class Picture:
             axes.set_axisbelow(True)
             axes.tick_params(colors=INK, labelsize=9)
             axes.spines[["top", "right"]].set_visible(False)
+            axes.set_autoscale_on(False)  # `_place_axes` sets the limits
 
     def draw(self, view: View, present: Result, curve: Mapping[float, Result], pinned: Result | None) -> bytes:
         """The picture as PNG.
@@ -114,11 +116,15 @@ class Picture:
     def _place_axes(self, view: View) -> None:
         axes, low, high = self._axes, min(view.values), max(view.values)
         is_log = is_logarithmic(view.values)
+        ratio, margin = ((high / low) ** 0.03, 0.0) if is_log else (1.0, 0.03 * (high - low) or 1.0)
         if axes.get_xscale() != ("log" if is_log else "linear"):
+            axes.set_xlim(low / ratio, high * ratio + margin)  # before the scale: a logarithmic one refuses 0
             axes.set_xscale("log" if is_log else "linear")
-        if low < high:
-            ratio, margin = ((high / low) ** 0.03, 0.0) if is_log else (1.0, 0.03 * (high - low))
-            axes.set_xlim(low / ratio - margin, high * ratio + margin)
+            if is_log:
+                axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+                axes.xaxis.set_major_formatter(lambda value, position: f"{value:.6g}")
+                axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set_xlim(low / ratio - margin, high * ratio + margin)
         axes.set_ylim(*self._y_limits())
         axes.set_xlabel(view.axis, color=INK, fontsize=10)
         axes.set_ylabel(spoken(view.statistic), color=INK, fontsize=10)

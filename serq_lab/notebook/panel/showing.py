@@ -74,7 +74,8 @@ def change(before: float, now: float) -> str:
         return "same"
     sign = "+" if difference > 0 else "\N{MINUS SIGN}"
     share = abs(difference / before) if before else math.inf
-    percent = f" ({sign}{100 * share:.3g} %)" if share < 100 else ""
+    digits = ".0f" if share >= 1 else ".3g"
+    percent = f" ({sign}{100 * share:{digits}} %)" if share < 100 else ""
     return f"{sign}{figure(abs(difference))}{percent}"
 
 

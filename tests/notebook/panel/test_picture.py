@@ -71,6 +71,25 @@ def test_a_point_that_turned_work_away_is_hollow() -> None:
     assert n_of(CURVE, hollow) < n_of(CURVE, full)
 
 
+def test_a_logarithmic_axis_from_the_start_and_after_another() -> None:
+    values = tuple(2e5 * 4 ** (k / 20) for k in range(-20, 21))
+    view = View("observe.w.mean", "C", values)
+    curve = {x: result(x, 1e6 / x) for x in values}
+    fresh, used = Picture(), Picture()
+    used.draw(VIEW, RESULTS[2.0], RESULTS, None)
+    drawn = fresh.draw(view, curve[values[20]], curve, None)
+    assert used.draw(view, curve[values[20]], curve, None) == drawn
+    marked = np.abs(pixels(drawn) - np.array(PRESENT)).max(axis=2) < 12
+    left_of_ring = np.where(marked.sum(axis=0) > 8)[0].min() / marked.shape[1]
+    ring = 6.5 / 72 * 100 / WIDTH  # its radius: 6.5 points
+    assert left_of_ring == pytest.approx(0.115 + 0.86 / 2 - ring, abs=0.006)  # the middle of a quarter to four times
+
+
+def test_a_single_value_on_the_axis() -> None:
+    view = View("observe.w.mean", "C", (3.0,))
+    assert Picture().draw(view, RESULTS[3.0], {3.0: RESULTS[3.0]}, None).startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize("mean", [math.nan, math.inf, -math.inf, 0.0, 1e300, 1e-300])
 @pytest.mark.parametrize("width", [math.nan, math.inf, 0.0])
 def test_odd_figures_are_drawn_without_a_word(mean: float, width: float) -> None:
