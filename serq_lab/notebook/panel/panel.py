@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 POINTS = 17  # of a curve
 AT_ONCE = 0.8  # seconds that the cell itself spends on the first curve
-QUIET = 0.1  # seconds without a change before the curve is filled in
-BETWEEN_PICTURES = 0.25  # seconds, while the curve is being filled in
+QUIET = 0.08  # seconds without a change before the curve is filled in
+BETWEEN_PICTURES = 0.4  # seconds, while the curve is being filled in
 KEPT = 400  # results
 
 

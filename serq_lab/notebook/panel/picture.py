@@ -96,7 +96,7 @@ class Picture:
         turned_away = np.array([curve[x].n_turned_away > 0 for x in xs], dtype=bool)
         self._line.set_data(xs, ys)
         self._hollow.set_data(xs[turned_away], ys[turned_away])
-        self._band.set_data(xs, ys - widths, ys + widths, where=np.isfinite(ys) & np.isfinite(widths))
+        self._band.set_data(xs, ys - widths, ys + widths, where=(np.isfinite(ys) & np.isfinite(widths)).tolist())
 
     def _place_marks(self, view: View, present: Result, pinned: Result | None) -> None:
         here, value = dict(present.lets)[view.axis], _figure(present, view)
