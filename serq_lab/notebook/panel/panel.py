@@ -86,7 +86,11 @@ class Panel:
             statistics=statistics(figures),
             statistic=default_statistic(program.model, figures),
         )
-        self._show_at_once()
+        try:
+            self._show_at_once()
+        except BaseException:  # an interrupt most likely: nothing of a panel that nobody gets may stay
+            self.close()
+            raise
         self.widgets.when_changed(self._ask)
         self.widgets.when_pinned(self.pin, self.unpin)
 

@@ -108,6 +108,16 @@ def test_what_is_wrong_at_the_start_fails_the_cell() -> None:
     assert len(alive) == 0
 
 
+def test_an_interrupt_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Panel, "_missing", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        serq_lab.compile(SMALL).explore()
+    assert len(alive) == 0
+
+
 # ------------------------------------------------------------------ what follows
 
 
