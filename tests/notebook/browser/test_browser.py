@@ -15,8 +15,6 @@ from playwright.sync_api import Page, expect
 from tests.notebook.browser.lab import PATIENCE, Lab, browser_path, drag, open_page
 from tests.notebook.programs import MEMORY
 
-pytestmark = pytest.mark.xdist_group("browser")  # one JupyterLab for all of them
-
 CELLS = (
     "%load_ext serq_lab",
     "%%serq mem\n" + MEMORY.read_text(encoding="utf-8"),
