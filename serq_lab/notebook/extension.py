@@ -14,6 +14,7 @@ from IPython.core.getipython import get_ipython
 
 from serq_lab.notebook.completer import Completions, complete
 from serq_lab.notebook.magic import run_cell, run_file
+from serq_lab.notebook.panel.lifetimes import is_watched
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, InteractiveShell
@@ -27,9 +28,9 @@ def load(shell: InteractiveShell) -> None:
 
     def serq(line: str, body: str | None = None) -> Any:
         if body is None:
-            return run_file(line, is_watched=is_watched(shell))
+            return run_file(line, is_watched=is_watched())
         first_line = first_line_of_body(shell, body)
-        return run_cell(line, body, shell.user_ns, first_line, is_watched=is_watched(shell))
+        return run_cell(line, body, shell.user_ns, first_line, is_watched=is_watched())
 
     serq.__doc__ = "Run a program in the serQ language: %%serq --help and %serq --help say more."
     shell.magics_manager.register_function(serq, magic_kind="line_cell")
@@ -78,13 +79,6 @@ def first_line_of_body(shell: InteractiveShell, body: str) -> int:
     above = raw[: len(raw) - len(raw.lstrip())]
     is_this_cell = raw.lstrip().startswith("%%serq") and body.strip() in raw
     return 2 + (above.count("\n") if is_this_cell else 0)
-
-
-def is_watched(shell: InteractiveShell) -> bool:
-    """Whether there is somebody at the notebook: programs that run one say that they cannot be asked for input."""
-    get_parent = getattr(shell, "get_parent", None)  # the shells of kernels have it
-    message = get_parent() if get_parent is not None else {}
-    return bool(message.get("content", {}).get("allow_stdin", True))
 
 
 @context_matcher()

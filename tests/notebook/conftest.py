@@ -16,6 +16,7 @@ def shell() -> Iterator[InteractiveShell]:
     config = Config()
     config.HistoryManager.hist_file = ":memory:"
     config.InteractiveShell.colors = "nocolor"
+    config.InteractiveShell.warn_venv = False  # the tests may run in another environment than the activated one
     shell = InteractiveShell.instance(config=config)
     shell.run_line_magic("load_ext", "serq_lab")
     yield shell

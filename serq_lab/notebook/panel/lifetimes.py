@@ -1,4 +1,4 @@
-"""Which panels are alive: running a cell again ends those that its last run left behind.
+"""What cell is being run, and which panels are alive: running it again ends those that its last run left behind.
 
 In comes a new panel, with the cell that is being run known from IPython; out of the way go older ones of that cell.
 Called by `panel.py`.
@@ -6,7 +6,7 @@ Called by `panel.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from IPython.core.getipython import get_ipython
 
@@ -62,10 +62,20 @@ def present_run() -> Run | None:
     return Run(_cell_id(shell) or _cell_text(shell), shell.execution_count)
 
 
+def is_watched() -> bool:
+    """Whether there is somebody at the notebook: programs that run one say that they cannot be asked for input."""
+    shell = get_ipython()
+    return shell is not None and bool(_request(shell).get("content", {}).get("allow_stdin", True))
+
+
 def _cell_id(shell: InteractiveShell) -> str:
-    get_parent = getattr(shell, "get_parent", None)  # the shells of kernels have it
-    message = get_parent() if get_parent is not None else {}
-    return str(message.get("metadata", {}).get("cellId", ""))
+    return str(_request(shell).get("metadata", {}).get("cellId", ""))
+
+
+def _request(shell: InteractiveShell) -> dict[str, Any]:
+    """The message that asked for the cell's execution; empty where there is no kernel."""
+    get_parent = getattr(shell, "get_parent", None)
+    return dict(get_parent() or {}) if get_parent is not None else {}
 
 
 def _cell_text(shell: InteractiveShell) -> str:

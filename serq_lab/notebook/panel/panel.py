@@ -18,11 +18,12 @@ from serq_lab.notebook.cell_error import error_html
 from serq_lab.notebook.panel import showing
 from serq_lab.notebook.panel.controls import SETTINGS, WHOLE_SETTINGS, Controls, controls_of, first_axis
 from serq_lab.notebook.panel.figures import Lets, Result, default_statistic, result_of, statistics
-from serq_lab.notebook.panel.lifetimes import forget, register
+from serq_lab.notebook.panel.lifetimes import forget, is_watched, register
 from serq_lab.notebook.panel.picture import WIDTH, Picture, View, title
 from serq_lab.notebook.panel.ranges import Given, thinned
 from serq_lab.notebook.panel.widgets import Widgets
 from serq_lab.notebook.panel.worker import Hurry, OvertakenError, Worker
+from serq_lab.usage import ProgressBar
 
 if TYPE_CHECKING:
     from serq_lab.pipeline import Program, Value
@@ -78,7 +79,8 @@ class Panel:
         self._worker: Worker[Wish] = Worker(self._work)
         self.n_runs = 0
         lets = tuple((control.name, control.start) for control in controls.moved)
-        self.present = self._run(lets, lambda share: None)  # what is wrong at the start fails the cell
+        with ProgressBar(shown=is_watched(), in_notebook=True) as bar:
+            self.present = self._run(lets, bar.move)  # what is wrong at the start fails the cell
         figures = self.present.figures
         self.widgets = Widgets(
             controls.moved,
