@@ -140,7 +140,7 @@ class Picture:
         low, high = float(data.min()), float(max(data.max(), band.max()))
         low = min(low, max(float(band.min()), 0.0)) if low >= 0 else min(low, float(band.min()))
         margin = 0.05 * (high - low) or 0.05 * abs(high) or 0.5
-        return low - margin, high + 2 * margin
+        return low - margin, high + 4 * margin  # with room for the key above the curve
 
 
 def title(view: View, lets: Lets) -> str:

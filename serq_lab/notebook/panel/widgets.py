@@ -17,6 +17,7 @@ from serq_lab.notebook.panel.controls import Control
 from serq_lab.notebook.panel.figures import Lets
 from serq_lab.notebook.panel.picture import HEIGHT, WIDTH
 from serq_lab.notebook.panel.showing import PICTURE_STYLE
+from serq_lab.report.html import page
 
 CHOICE = {"layout": {"width": "290px"}, "style": {"description_width": "80px"}}
 
@@ -87,7 +88,7 @@ class Widgets:
 
     def show_error(self, html: str) -> None:
         """Put an error in the place of the figures: it goes with the next good value."""
-        self.table.value = f'<div class="serq">{html}</div>'
+        self.table.value = page(html)
         self.say("these values cannot be run: see below")
 
     def say(self, text: str) -> None:
