@@ -1,4 +1,4 @@
-"""The command ``serq``: run, check and format programs; `commands/` has its sweeps and pictures.
+"""The command ``serq``: run, check and format programs, and open the lab; `commands/` has sweeps and pictures.
 
 In come arguments, out go text and an exit code: 0 fine; 1 the program is wrong, the run failed or a session
 was stuck; 2 usage; 3 we are wrong. What takes long to import is imported by the command that needs it.
@@ -11,27 +11,15 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import click
 
 from serq_lab.commands.plot import plot
 from serq_lab.commands.sweep import sweep
-from serq_lab.commands.terminal import (
-    FINE,
-    INTERRUPTED,
-    OURS,
-    WRONG,
-    ProgressBar,
-    number,
-    pairs,
-    plus_minus,
-    refuse_unknown_lets,
-    refusing_unknown_definitions,
-    show,
-    whole,
-    write,
-)
+from serq_lab.commands.terminal import FINE, INTERRUPTED, OURS, WRONG, plus_minus, show, write
+from serq_lab.usage import ProgressBar, pairs, refuse_unknown_lets, refusing_unknown_definitions, run_options
 from serq_lab.version import VERSION
 
 if TYPE_CHECKING:
@@ -76,12 +64,8 @@ commands.add_command(plot)
 
 @commands.command()
 @click.argument("file")
-@click.option("--set", "sets", multiple=True, metavar="NAME=EXPR", callback=pairs, help="New value of a let.")
+@run_options
 @click.option("--def", "defs", multiple=True, metavar="NAME=BODY", callback=pairs, help="New body of a def.")
-@click.option("--seed", type=whole, metavar="N", help="In place of the program's seed.")
-@click.option("--horizon", type=number, metavar="T", help="In place of the program's horizon.")
-@click.option("--warmup", type=number, metavar="T", help="In place of the program's warm-up.")
-@click.option("--arrivals", type=whole, metavar="N", help="So many arrivals, then drain.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option("--dump", metavar="DIR", help="Write the samples of each observation to DIR/NAME.csv.")
 @click.option("--quiet", is_flag=True, help="No progress, no warnings, no notes.")
@@ -141,7 +125,7 @@ def fmt(file: str, rewrite: bool, only_check: bool) -> int:
     """Print the program in FILE in canonical form, comments kept."""
     if rewrite and only_check:
         raise click.UsageError("--write and --check do not go together.")
-    from serq_lab.pipeline import read, tree_of
+    from serq_lab.reading import read, tree_of
     from serq_lab.syntax.printer import print_program
 
     source = read(file)
@@ -156,6 +140,60 @@ def fmt(file: str, rewrite: bool, only_check: bool) -> int:
     elif is_changed:
         replace_file(Path(file), formatted)
     return FINE
+
+
+@commands.command()
+@click.argument("file")
+@click.option("--out", metavar="NOTEBOOK", help="Where to write it; by default beside FILE.")
+@click.option("--force", is_flag=True, help="Replace a notebook that is there already.")
+def notebook(file: str, out: str | None, force: bool) -> int:
+    """Write a lab notebook for the program in FILE: panel, sweep, knee."""
+    from serq_lab.pipeline import load
+
+    program = load(file)
+    files = notebook_files()
+    path = Path(out) if out is not None else Path(file).with_suffix(".ipynb")
+    if path.exists() and not force:
+        raise click.UsageError(f'"{path}" is there already; write `--force` to replace it')
+    name = "".join(c if c.isalnum() else "_" for c in Path(file).stem).lstrip("0123456789_")
+    try:
+        files.write_notebook(program, name or "program", path)
+    except OSError as fault:
+        raise click.FileError(str(path), fault.strerror) from None
+    write(f"{path}: open it with `serq lab` or `jupyter lab`", sys.stdout)
+    return FINE
+
+
+@commands.command()
+@click.argument("folder", default="serq-tutorial")
+@click.argument("jupyter", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTIONS OF JUPYTERLAB]")
+def lab(folder: str, jupyter: tuple[str, ...]) -> int:
+    """Open JupyterLab on a copy of the tutorial in FOLDER; what is there already stays as it is."""
+    import importlib.util
+    import subprocess
+
+    files = notebook_files()
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise click.ClickException(NO_LAB)
+    try:
+        files.copy_tutorial(Path(folder))
+    except OSError as fault:
+        raise click.FileError(folder, fault.strerror) from None
+    return subprocess.call([sys.executable, "-m", "jupyterlab", *jupyter], cwd=folder)
+
+
+NO_LAB = "the lab is not installed: run `pip install 'serq-lab[lab]'`"
+
+
+def notebook_files() -> ModuleType:
+    """The part of the lab that the command needs; an error where the lab is not installed."""
+    try:
+        from serq_lab.notebook import files
+    except ModuleNotFoundError as fault:
+        if (fault.name or "").startswith("serq_lab"):
+            raise
+        raise click.ClickException(NO_LAB) from None
+    return files
 
 
 def make_folder(folder: Path) -> None:

@@ -20,18 +20,17 @@ checking or formatting a program needs none of it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TypedDict
 
 from serq_lab.diagnostics.diagnostic import Diagnostic
 from serq_lab.diagnostics.errors import InternalError, ProgramError, RunError
+from serq_lab.reading import read, refusal, tree_of
 from serq_lab.semantics import checker, constants
 from serq_lab.semantics.model import Constants, Model
 from serq_lab.source import SourceText
-from serq_lab.syntax import nodes
-from serq_lab.syntax.parser import parse
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -40,11 +39,16 @@ if TYPE_CHECKING:
     from serq_lab.kernel.records import Failure
     from serq_lab.lowering.lower import LoweredProgram
     from serq_lab.lowering.traces import Trace
+    from serq_lab.notebook.panel.panel import Panel
     from serq_lab.report.pool_log import PoolLog
     from serq_lab.report.report import Report
 
 Value = float | str
 """What a let can be set to: a number, or the text of an expression over lets above it."""
+
+
+Range = tuple[float, ...] | Sequence[float]
+"""Where a slider moves: ``(low, high)``, ``(low, high, step)``, or the values themselves as a list."""
 
 
 class Settings(TypedDict):
@@ -86,6 +90,8 @@ class Program:
     ----------
     source : str
         The text.
+    source_text : SourceText
+        The text with its name, into which the spans of the model point.
     name : str
         What messages call it.
     definitions : dict of str to str
@@ -99,7 +105,7 @@ class Program:
     """
 
     def __init__(self, source: SourceText, defs: Mapping[str, str] | None = None) -> None:
-        self._source = source
+        self.source_text = source
         self._definitions = dict(defs or {})
         self._tree = tree_of(source)
         self.model = self._check({}, Settings(horizon=None, warmup=None, seed=None, arrivals=None))
@@ -108,11 +114,11 @@ class Program:
 
     @property
     def source(self) -> str:
-        return self._source.text
+        return self.source_text.text
 
     @property
     def name(self) -> str:
-        return self._source.name
+        return self.source_text.name
 
     @property
     def definitions(self) -> dict[str, str]:
@@ -169,7 +175,7 @@ class Program:
         from serq_lab.report.report import Report
 
         if trace is not None and self.model.trace is None:
-            raise _fault(
+            raise refusal(
                 "no-trace",
                 "the program has no trace that another file could replace",
                 'write `trace "file.csv";` in its `workload`',
@@ -191,7 +197,7 @@ class Program:
         if model.trace is None:
             return NO_TRACE
         if path is None:
-            path = Path(self._source.name).parent / model.trace.path
+            path = Path(self.source_text.name).parent / model.trace.path
         return read_trace(path, model.trace.span)
 
     def sweep(
@@ -272,12 +278,49 @@ class Program:
         model, lowered, values = self._prepared(*_given(set, seed=seed))
         if not 0 <= start < stop or start >= values.horizon:
             message = f"there is no time from {start:g} to {stop:g} in a run up to {values.horizon:g}"
-            raise _fault("no-time", message, f"stay between 0 and {values.horizon:g}, the earlier instant first")
+            raise refusal("no-time", message, f"stay between 0 and {values.horizon:g}, the earlier instant first")
         tables = lowered.setup(values, self._trace_of(model, None))
         logs, failure = log_pools(tables, start, min(stop, values.horizon))
         if failure is not None:
             raise _run_error(failure, lowered, model)
         return dict(zip((label(*member) for member in members(model.pools)), logs, strict=True))
+
+    def explore(
+        self,
+        *names: str,
+        set: Mapping[str, Value] | None = None,
+        seed: int | Range | None = None,
+        horizon: float | Range | None = None,
+        warmup: float | Range | None = None,
+        arrivals: int | Range | None = None,
+        **ranges: float | Range,
+    ) -> Panel:
+        """A panel with sliders for a notebook: the figures and a curve follow them.
+
+        Parameters
+        ----------
+        *names : str
+            The lets to have sliders for; all that a run depends on if there are none here.
+        set : mapping of str to float or str, optional
+            Where sliders start, and values of lets without one.
+        seed, horizon, warmup, arrivals : number, tuple or list, optional
+            A number in place of that in the program's `run` block, or a range to move it over.
+        **ranges : number, tuple or list
+            By the name of a let: where its slider starts, ``(low, high)``, ``(low, high, step)`` or a list of values.
+            Without one the range comes from a hint in the let's comment, ``// units of memory [4..20]``, or else from
+            how the program uses the let.
+
+        Raises
+        ------
+        ValueError
+            A name is no let, or what was given for one is no range: one sentence.
+        ProgramError, RunError
+            The program cannot be run with the values that the sliders start at.
+        """
+        from serq_lab.notebook.panel.panel import explore
+
+        settings = {"horizon": horizon, "warmup": warmup, "seed": seed, "arrivals": arrivals}
+        return explore(self, names, set or {}, settings, ranges)
 
     def lowered(self) -> LoweredProgram:
         """The program in the form that the engine runs; made once."""
@@ -302,11 +345,16 @@ class Program:
 
     def _check(self, overrides: Mapping[str, Value], settings: Settings) -> Model:
         return checker.check(
-            self._tree, self._source, overrides=overrides, definitions=self._definitions, **settings
+            self._tree, self.source_text, overrides=overrides, definitions=self._definitions, **settings
         )
 
+    def _repr_html_(self) -> str:
+        from serq_lab.notebook.display import program_html
+
+        return program_html(self)
+
     def __repr__(self) -> str:
-        return f'<program "{self._source.name}">'
+        return f'<program "{self.name}">'
 
 
 def _given(
@@ -336,34 +384,3 @@ def _lower(model: Model) -> LoweredProgram:
 
 def _share_of(progress: Callable[[float], None] | None, horizon: float) -> Callable[[float], None] | None:
     return None if progress is None else lambda now: progress(min(now / horizon, 1.0))
-
-
-def tree_of(source: SourceText) -> nodes.Program:
-    """The tree of a text that holds a program; a ProgramError where there is none in it."""
-    tree = parse(source)
-    if not tree.items:
-        hint = "a program has at least a `session` and a `run { horizon ...; }`"
-        raise _fault("no-program", f'there is no program in "{source.name}"', hint)
-    return tree
-
-
-def read(path: str | os.PathLike[str]) -> SourceText:
-    """The text of a file, line ends as they are; a ProgramError says what keeps it from being read."""
-    name = os.fspath(path)
-    try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise _fault("unreadable", f'there is no file "{name}"') from None
-    except IsADirectoryError:
-        raise _fault("unreadable", f'"{name}" is a folder, not a program', "name a file in it") from None
-    except UnicodeDecodeError as fault:
-        message = f'"{name}" is not text: byte {fault.start} is not UTF-8'
-        raise _fault("unreadable", message, "save the program as UTF-8") from None
-    except (OSError, ValueError) as fault:
-        reason = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
-        raise _fault("unreadable", f'"{name}" cannot be read: {reason.lower()}') from None
-    return SourceText(text, name)
-
-
-def _fault(code: str, message: str, hint: str | None = None) -> ProgramError:
-    return ProgramError([Diagnostic(code, message, None, hint=hint)])

@@ -24,24 +24,28 @@ class SourceText:
         The text, line ends as they came (``\\n``, ``\\r\\n`` or ``\\r``).
     name : str
         What messages call it: a path, or a cell's name.
+    first_line : int
+        The number of its first line, where it is a part of something: in a cell, `%%serq` stands above it.
     """
 
     text: str = field(repr=False)
     name: str = "<program>"
+    first_line: int = 1
 
     @cached_property
     def _line_starts(self) -> list[int]:
         return [0, *(end.end() for end in _LINE_END.finditer(self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Line and column of an offset, both counted from 1, the column in characters."""
-        line = bisect_right(self._line_starts, offset)
-        return line, offset - self._line_starts[line - 1] + 1
+        """Line and column of an offset: lines from `first_line` on, columns from 1, in characters."""
+        row = bisect_right(self._line_starts, offset) - 1
+        return row + self.first_line, offset - self._line_starts[row] + 1
 
     def line(self, number: int) -> str:
-        """The text of a line (counted from 1) without its end."""
-        start = self._line_starts[number - 1]
-        stop = self._line_starts[number] if number < len(self._line_starts) else len(self.text)
+        """The text of a line (counted from `first_line`) without its end."""
+        row = number - self.first_line
+        start = self._line_starts[row]
+        stop = self._line_starts[row + 1] if row + 1 < len(self._line_starts) else len(self.text)
         return self.text[start:stop].rstrip("\r\n")
 
     @property

@@ -9,16 +9,8 @@ import sys
 
 import click
 
-from serq_lab.commands.terminal import (
-    FINE,
-    number,
-    pairs,
-    refuse_endings,
-    refuse_unknown_lets,
-    show,
-    whole,
-    write,
-)
+from serq_lab.commands.terminal import FINE, show, write
+from serq_lab.usage import number, pairs, refuse_endings, refuse_unknown_lets, whole
 
 
 @click.group()

@@ -14,17 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from serq_lab.commands.terminal import (
-    FINE,
-    ProgressBar,
-    number,
-    plus_minus,
-    refuse_endings,
-    refuse_unknown_lets,
-    show,
-    whole,
-    write,
-)
+from serq_lab.commands.terminal import FINE, plus_minus, show, write
+from serq_lab.usage import ProgressBar, number, refuse_endings, refuse_unknown_lets, whole
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

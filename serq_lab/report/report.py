@@ -1,21 +1,22 @@
 """`Report`: what a run measured, under the names of the program.
 
 In come a `Model`, the `Constants` of the run and its `Records`; out go rows (`rows.py`), text (`text.py`),
-JSON (`as_json.py`), tables for pandas (`frames.py`) and notes (`notes.py`). Nothing is computed before it is
-asked for.
+JSON (`as_json.py`), HTML (`html.py`), tables for pandas (`frames.py`) and notes (`notes.py`). Nothing is computed
+before it is asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from serq_lab.diagnostics.catalogue import did_you_mean
 from serq_lab.kernel.records import Records
 from serq_lab.report.as_json import report_json
 from serq_lab.report.binding import binding
-from serq_lab.report.notes import report_notes
+from serq_lab.report.html import report_html
+from serq_lab.report.notes import Note, report_notes
 from serq_lab.report.rows import Gauge, MeasuredTime, Observation, Pool, Stage, label, pool_row, stage_row
 from serq_lab.report.steadiness import LEAST_ARRIVALS, Growth, growth_of
 from serq_lab.report.text import report_text
@@ -156,8 +157,13 @@ class Report:
         """How many sessions were stuck, over all pools."""
         return int(self._records.pools.stuck.sum())
 
-    @cached_property
+    @property
     def notes(self) -> list[str]:
+        return [str(note) for note in self.notes_by_row]
+
+    @cached_property
+    def notes_by_row(self) -> list[Note]:
+        """The notes, each with the row that it speaks of."""
         caps = dict(zip((family.name for family in self._model.pools), self._caps, strict=True))
         return report_notes(self, self._records, caps)
 
@@ -202,6 +208,17 @@ class Report:
         from serq_lab.report.frames import report_frames  # pandas takes half a second to import
 
         return report_frames(self)
+
+    def to_html(self) -> str:
+        """The same tables as HTML, each note below its row; no script and nothing to fetch."""
+        return report_html(self)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        # What IPython shows where there is no HTML: the tables, and not the one line of `repr`.
+        printer.text(self.to_text())
 
     def __str__(self) -> str:
         return self.to_text()

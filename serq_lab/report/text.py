@@ -26,19 +26,25 @@ POOL_HEADER = (
 )  # fmt: skip
 
 
+Cells = Sequence[str]
+
+
 def report_text(report: Report, *, notes: bool, plus_minus: str) -> str:
     """The whole text, without a newline at its end."""
-    stages, pools, steps = list(report.stage.values()), list(report.pool.values()), report.step_stages
-    parts = [
-        run_line(report),
-        table(OBSERVE_HEADER, [_observe_cells(row, plus_minus) for row in report.observe.values()]),
-        table(GAUGE_HEADER, [_gauge_cells(row, plus_minus) for row in report.gauge.values()]),
-        table(STAGE_HEADER, [_stage_cells(row) for row in stages]),
-        table(STEP_HEADER, [_step_cells(row) for row in steps]),
-        table(POOL_HEADER, [_pool_cells(row) for row in pools]),
-        "\n".join(report.notes) if notes else "",
-    ]
+    tables = [table(header, rows) for header, rows in report_tables(report, plus_minus)]
+    parts = [run_line(report), *tables, "\n".join(report.notes) if notes else ""]
     return "\n\n".join(part for part in parts if part)
+
+
+def report_tables(report: Report, plus_minus: str) -> list[tuple[Cells, list[list[str]]]]:
+    """The tables of a report in their order, each as its heading and its rows; the first cell is the row's label."""
+    return [
+        (OBSERVE_HEADER, [_observe_cells(row, plus_minus) for row in report.observe.values()]),
+        (GAUGE_HEADER, [_gauge_cells(row, plus_minus) for row in report.gauge.values()]),
+        (STAGE_HEADER, [_stage_cells(row) for row in report.stage.values()]),
+        (STEP_HEADER, [_step_cells(row) for row in report.step_stages]),
+        (POOL_HEADER, [_pool_cells(row) for row in report.pool.values()]),
+    ]
 
 
 def run_line(report: Report) -> str:

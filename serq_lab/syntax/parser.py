@@ -17,6 +17,7 @@ from serq_lab.source import SourceText, Span
 from serq_lab.syntax import nodes
 from serq_lab.syntax.grammar import words
 from serq_lab.syntax.reading import Reading
+from serq_lab.syntax.scanner import scan
 
 LONGEST_TEXT = 1_000_000  # characters
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
@@ -53,6 +54,20 @@ def parse_expression(source: SourceText) -> nodes.Expression:
 def parse_definition_body(source: SourceText) -> Union[nodes.Expression, nodes.Block]:
     """The tree of what can stand behind ``def f(x)``: an expression or a block; raises `ProgramError`."""
     return cast(Union[nodes.Expression, nodes.Block], _read(source, "definition_body")[0])
+
+
+def possible_after(source: SourceText) -> frozenset[str]:
+    """What the grammar can go on with behind the beginning of a program, for completion.
+
+    Returns
+    -------
+    frozenset of str
+        Words and signs as they are typed, and `stop.NAME`, `NUMBER`, `STRING` and `END`; empty inside a comment that
+        is still open and behind a text that is none.
+    """
+    if len(source.text) > LONGEST_TEXT or _NO_TEXT.search(source.text) or scan(source).open_comment is not None:
+        return frozenset()
+    return Reading(source, "program").possible_next()
 
 
 def _read(source: SourceText, start: str) -> tuple[Any, tuple[nodes.Comment, ...]]:

@@ -73,6 +73,12 @@ class Reading:
             raise ProgramError(in_order(self._faults))
         return value, self._comments
 
+    def possible_next(self) -> frozenset[str]:
+        """What can stand behind the text: words and signs as they are typed, `NAME`, `NUMBER`, `STRING`, `END`."""
+        while self._index < len(self._tokens) - 1 and self._n_stops < MOST_STOPS:
+            self._take()
+        return frozenset(spellings()[name] for name in self._machine.accepts())
+
     def _take(self) -> Any:
         token, state = self._tokens[self._index], self._machine.parser_state
         token.type = self._terminal(token)

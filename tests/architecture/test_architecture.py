@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,15 @@ LEAST_LINES, MOST_LINES, MOST_WIDTH, MOST_BODY_LINES, MOST_FILES = 60, 400, 120,
 
 SHORT_FILES = {
     "serq_lab/version.py": "one number, which the build reads too",
+    "serq_lab/commands/terminal.py": "what the subcommands print",
     "serq_lab/diagnostics/diagnostic.py": "one record",
     "serq_lab/diagnostics/errors.py": "three exceptions",
     "serq_lab/report/frames.py": "keeps pandas apart from the rest of the report",
     "serq_lab/lowering/trees.py": "how a resolved tree is walked, for two readers",
+    "serq_lab/notebook/cell_error.py": "how mistakes look in a notebook, and nothing else",
+    "serq_lab/notebook/display.py": "what one object shows",
+    "serq_lab/notebook/lexer.py": "a table of tokens",
+    "serq_lab/reading.py": "what the pipeline and the formatter start with",
     "serq_lab/report/as_json.py": "one format of the report, beside text.py",
 }
 """Files below 60 lines, each with its reason; ``__init__.py`` may always be short."""
@@ -37,7 +43,7 @@ LONG_FUNCTIONS: dict[str, str] = {}
 
 
 OPTIONAL = {
-    "matplotlib": ("serq_lab/plots/", "serq_lab/experiments/sweep.py"),  # the latter names a type
+    "matplotlib": ("serq_lab/plots/", "serq_lab/notebook/", "serq_lab/experiments/sweep.py"),  # the last names a type
     "distributed": ("serq_lab/commands/sweep.py",),
 }
 """Packages of an extra, each with the places where alone it is imported."""
@@ -82,11 +88,31 @@ def imported(path: Path) -> set[str]:
 
 
 def test_what_is_imported_is_declared() -> None:
-    block = re.search(r"^dependencies = \[\n(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.S | re.M)
+    engine = [path for path in SOURCES if not is_of_the_lab(path)]
+    assert outside(engine) - set(OPTIONAL) == declared("dependencies") | {"llvmlite"}  # numba brings llvmlite
+    lab = {name.lower() for name in outside(filter(is_of_the_lab, SOURCES))}
+    assert lab <= declared("dependencies") | declared("lab")
+
+
+def is_of_the_lab(path: Path) -> bool:
+    return relative(path).startswith("serq_lab/notebook/")
+
+
+def declared(extra: str) -> set[str]:
+    """What a list of `pyproject.toml` asks for."""
+    block = re.search(rf"^{extra} = \[\n(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.S | re.M)
     assert block is not None
-    declared = set(re.findall(r'^  "([a-z]+)', block.group(1), re.M)) | {"llvmlite"}  # numba brings llvmlite
-    outside = {name for path in SOURCES for name in imported(path)} - sys.stdlib_module_names - {"serq_lab"}
-    assert outside - set(OPTIONAL) == declared
+    return set(re.findall(r'^  "([a-z]+)', block.group(1), re.M))
+
+
+def outside(paths: Iterable[Path]) -> set[str]:
+    """The packages that files import and that are not Python's, nor ours."""
+    return {name for path in paths for name in imported(path)} - sys.stdlib_module_names - {"serq_lab"}
+
+
+def test_the_file_that_registers_with_ipython_is_short() -> None:
+    lines = (ROOT / "serq_lab/notebook/extension.py").read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 120
 
 
 @pytest.mark.parametrize("package", OPTIONAL)
@@ -126,7 +152,7 @@ def test_every_file_says_what_it_is(path: Path) -> None:
 
 
 def test_importing_the_package_is_light() -> None:
-    heavy = ("IPython", "ipywidgets", "matplotlib", "pandas", "numba", "llvmlite", "tqdm", "click")
+    heavy = ("IPython", "ipywidgets", "pygments", "matplotlib", "pandas", "numba", "llvmlite", "tqdm", "click")
     program = f"import sys, serq_lab; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"

@@ -18,6 +18,13 @@ def test_positions_count_from_one_with_any_line_end(end: str) -> None:
     assert [source.line(number) for number in (1, 2, 3)] == ["let a = 1;", "", "\tlet b = 2;"]
 
 
+def test_a_part_of_a_cell_counts_lines_as_the_cell_does() -> None:
+    source = SourceText("let a = 1;\nlet b = 2;\n", "cell", first_line=2)
+    assert source.position(source.text.index("b")) == (3, 5)
+    assert [source.line(number) for number in (2, 3, 4)] == ["let a = 1;", "let b = 2;", ""]
+    assert Span(source, 0, 3).line == 2
+
+
 def test_the_end_of_the_text_has_a_position() -> None:
     assert SourceText("").position(0) == (1, 1)
     assert SourceText("ab").position(2) == (1, 3)

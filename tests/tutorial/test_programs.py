@@ -10,7 +10,7 @@ import pyserq
 import pytest
 
 import serq_lab
-from serq_lab.pipeline import read
+from serq_lab.reading import read
 from serq_lab.report.report import Report
 from serq_lab.syntax.parser import parse
 from serq_lab.syntax.printer import print_program

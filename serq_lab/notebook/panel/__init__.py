@@ -1,0 +1,1 @@
+"""Sliders for a program; start with `panel.py`."""

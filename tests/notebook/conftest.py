@@ -1,0 +1,26 @@
+"""An IPython shell for tests of cells, apart from any other."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Iterator
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    """A shell with `serq_lab` loaded, without colours and without a history file."""
+    config = Config()
+    config.HistoryManager.hist_file = ":memory:"
+    config.InteractiveShell.colors = "nocolor"
+    config.InteractiveShell.warn_venv = False  # the tests may run in another environment than the activated one
+    shell = InteractiveShell.instance(config=config)
+    shell.run_line_magic("load_ext", "serq_lab")
+    yield shell
+    shell.run_line_magic("unload_ext", "serq_lab")
+    atexit.unregister(shell.atexit_operations)
+    shell.atexit_operations()
+    InteractiveShell.clear_instance()
