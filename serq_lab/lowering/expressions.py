@@ -279,7 +279,7 @@ class Body:
     ) -> ir.Value:  # fmt: skip
         """A parameter of a draw; one that makes no sense, NaN always, notes a failure and becomes 0."""
         argument = tree.arguments[k]
-        if isinstance(argument, m.Constant) or (isinstance(argument, m.Context) and argument.name == "mean_gap"):
+        if isinstance(argument, m.Constant):
             return value  # the checker has seen it
         b = self.b
         is_good = b.fcmp_ordered("ord", value, value)

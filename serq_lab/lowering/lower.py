@@ -49,7 +49,6 @@ from serq_lab.lowering.segments import SegmentWriter
 from serq_lab.lowering.traces import NO_TRACE, Trace, choice_words
 from serq_lab.lowering.trees import expressions_of
 from serq_lab.semantics import model as m
-from serq_lab.semantics.expressions import value
 from serq_lab.source import Span
 
 MODES = {None: Mode.NONE, "prefill": Mode.PREFILL, "decode": Mode.DECODE}
@@ -138,10 +137,6 @@ class LoweredProgram:
     def _board(self, constants: m.Constants) -> NDArray[np.float64]:
         board = np.zeros(self.layout.n_slots)
         board[self.layout.lets_at : self.layout.pools_at] = constants.lets
-        arrivals = self.model.arrivals
-        if arrivals.process == "poisson" and arrivals.value is not None:
-            rate = value(arrivals.value, constants.lets)
-            board[self.layout.header("mean_gap")] = 1.0 / rate if rate > 0.0 else np.inf
         return board
 
     # ------------------------------------------------------------ program
@@ -177,7 +172,8 @@ class LoweredProgram:
             return -1
         gap, span = arrivals.value, arrivals.span
         if arrivals.process == "poisson":
-            gap = m.Draw(span, "exp", (m.Context(span, "mean_gap"),))
+            unit = m.Draw(span, "exp", (m.Constant(span, 1.0),))
+            gap = m.Chain(span, (unit, gap), ("/",))  # not times the mean gap: its last bit would be another
         return self._value(gap, ARRIVALS)
 
     def _write_pool(self, row: Any, pool: m.Pool) -> None:

@@ -136,7 +136,7 @@ SCRATCH = record(value=F8)
 # `member` and `argument`: of the operation that it hands to the kernel.
 BOARD = record(
     entry=I8, member=I8, argument=F8, is_warm=I8, turns=I8, observations=I8, reallocate=I8,
-    streams=I8, refill=I8, mean_gap=F8, failure=I8, failure_span=I8, failure_value=F8, now=F8,
+    streams=I8, refill=I8, failure=I8, failure_span=I8, failure_value=F8, now=F8,
     size=F8, age=F8, last=F8, waiting=F8, present=F8, residents=F8, decoders=F8, kv_decode=F8, kv_prefill=F8,
     tokens=F8, prefilled=F8, attention=F8, decoding=F8, admission=F8, remaining=F8,
 )  # fmt: skip
