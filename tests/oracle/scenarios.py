@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,12 @@ def run(scenario: Scenario, folder: Path) -> Report:
         lets["prefilling_first"] = engine["serve_order"] == "prefilling_first"
     trace = folder / "trace.csv"
     trace.write_text(trace_of(scenario))
-    return serq_lab.load(HERE / f"{program_of(scenario)}.sq").run(lets, trace=trace, check=True)
+    return _program(program_of(scenario)).run(lets, trace=trace, check=True)
+
+
+@cache
+def _program(name: str) -> serq_lab.pipeline.Program:
+    return serq_lab.load(HERE / f"{name}.sq")
 
 
 def answer_of(scenario: Scenario, report: Report) -> dict[str, Any]:
