@@ -20,7 +20,7 @@ PROGRAMS = ROOT / "tutorial" / "programs"
 TRACES = ROOT.parent / "shared" / "data" / "traces"
 """Beside the checkout, not in it: their licence is not stated."""
 
-MEASURED: list[dict[str, Any]] = json.loads((ROOT / "tests" / "data" / "a100.json").read_text())["runs"]
+A100: dict[str, Any] = json.loads((ROOT / "tests" / "data" / "a100.json").read_text())
 
 is_recorded = pytest.mark.skipif(
     not TRACES.is_dir(), reason="the recorded traces are not here; their licence is not stated"
@@ -72,6 +72,13 @@ def test_programs_are_in_canonical_form(name: str) -> None:
     assert print_program(parse(source)) == source.text
 
 
+def test_the_replay_has_the_engine_and_the_step_cost_that_were_measured() -> None:
+    lets, engine = report("replay").lets, A100["engine"]
+    assert {name: lets[name] for name in A100["step_cost"]["replay"]} == A100["step_cost"]["replay"]
+    assert lets["num_gpu_blocks"] * lets["block_size"] == engine["kv_pool_tokens"] == 128160
+    assert (lets["max_num_seqs"], lets["max_num_batched_tokens"]) == (engine["max_running"], engine["token_budget"])
+
+
 def test_a_made_up_trace_with_room_for_all() -> None:
     """Nothing is evicted, so a turn finds what the one before left, unless it is a forced miss."""
     replay = report("replay")
@@ -110,7 +117,7 @@ def is_near(replay: Report, ttft: float, full_hit: float) -> bool:
 
 
 @is_recorded
-@pytest.mark.parametrize("run", MEASURED, ids=lambda run: f"{run['trace']} {run['spacing_s']}")
+@pytest.mark.parametrize("run", A100["runs"], ids=lambda run: f"{run['trace']} {run['spacing_s']}")
 def test_replays_are_near_what_was_measured(run: dict[str, Any]) -> None:
     replay = replayed(run["trace"], run["spacing_s"])
     assert (replay.turns, replay.ended) == (3321, 333)
