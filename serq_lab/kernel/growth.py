@@ -136,7 +136,7 @@ def take_planned_tokens_back(run: Row, s: int) -> None:
     if session.stage < 0 or not stage_at(run, session.stage).is_planning:
         return
     if session.scheduled > 0.0 and session.growing >= 0:
-        allocation_at(run, held_on(run, s, session.growing)).position -= session.scheduled
+        allocation_at(run, session.growing).position -= session.scheduled
 
 
 @kernel
