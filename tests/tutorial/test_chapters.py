@@ -14,6 +14,7 @@ from typing import Any
 import nbformat
 import pytest
 
+import serq_lab
 from serq_lab.reading import read
 
 ROOT = Path(__file__).parents[2]
@@ -140,7 +141,14 @@ def test_its_links_lead_somewhere(name: str) -> None:
         assert target.startswith("https://") or (TUTORIAL / target.partition("#")[0]).is_file(), target
 
 
+@pytest.fixture(scope="module")
+def _compiled() -> None:
+    """The engine is on disk: in an empty home the first run of all says that it compiles, and no chapter says so."""
+    serq_lab.load(TUTORIAL / "programs" / "00-start.sq").run(horizon=6000)
+
+
 @every_chapter
+@pytest.mark.usefixtures("_compiled")
 def test_run_again_it_says_the_same(name: str, tmp_path: Path) -> None:
     """nbval compares all text, to the digit."""
     command = [sys.executable, "-m", "pytest", "--nbval", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
