@@ -158,7 +158,7 @@ def test_the_message_of_an_index_names_the_members() -> None:
 def test_names_of_a_trace_without_a_trace_are_a_warning() -> None:
     assert warnings(program("observe x = out;")) == [("no-trace", "out")]
     assert warnings(program("set out = 2; observe x = out;")) == []
-    assert warnings(program("observe x = out;", workload='arrive batch(1); trace "t.csv";')) == []
+    assert warnings(program("turn; observe x = out;", workload='arrive batch(1); trace "t.csv";')) == []
 
 
 def test_indices_stay_expressions_in_a_run() -> None:
