@@ -133,6 +133,7 @@ def evict(run: Row, p: int, e: int, wanted: float) -> int:
         entry.units -= units
         if owner >= 0:
             show_own(run, e)
+    run.n_evictions += 1
     pool.evicted_units += units
     set_cached(run, p, 0.0 if pool.n_entries == 0 else pool_shown_at(run, p).cached - units)
     if tier < 0 or not is_spilled(run, p, vector):

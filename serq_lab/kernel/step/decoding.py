@@ -48,19 +48,20 @@ def run_on(run: Row, i: int) -> bool:
         return False
     next_time = time_behind_top(run)
     n_left = MOST_IN_PLACE
-    while True:
-        n = tokens_at_once(run, i)
-        if n < 0.0:
-            return False
+    take_tokens(run, i, 0)
+    stage = stage_at(run, i)
+    while stage.least_work >= 2.0:
+        # As often all residents can take one more token after the one that the iteration gives.
+        n = np.floor(min(stage.least_work - 1.0, stage.least_room))
         if n < 1.0:
-            if not grow_residents(run, i) or is_next_admitted(run, i):
+            n_evictions = run.n_evictions
+            if not grow_residents(run, i) or (run.n_evictions > n_evictions and is_next_admitted(run, i)):
                 return False
-            n = max(tokens_at_once(run, i), 1.0)
+            n = max(np.floor(min(stage.least_work - 1.0, stage.least_room)), 1.0)
             if run.n_gauges > 0:
                 record_gauges(run)
         n_done = repeat(run, i, int(min(n, n_left)), next_time)
         n_left -= n_done
-        stage = stage_at(run, i)
         end = stage.iteration_start + stage.iteration_cost
         if n_left == 0 or not (end < next_time and end <= run.horizon):
             run.events -= 1
@@ -69,6 +70,7 @@ def run_on(run: Row, i: int) -> bool:
             return True
         run.now = end
         board_at(run, 0).now = end
+    return False
 
 
 @kernel
@@ -105,31 +107,12 @@ def time_behind_top(run: Row) -> float:
 
 
 @kernel
-def tokens_at_once(run: Row, i: int) -> float:
-    """How many times all residents can take one more token after the one that the iteration gives.
-
-    0 if a hold must grow before, -1 if a job ends or has but a part of a token left.
-    """
-    work, room = math.inf, math.inf
-    s = stage_at(run, i).scheduled_head
-    while s >= 0:
-        session = session_at(run, s)
-        work = min(work, session.work)
-        if session.growing >= 0:
-            allocation = allocation_at(run, session.growing)
-            room = min(room, allocation.units - allocation.position)
-        s = session.scheduled_next
-    if work < 2.0:
-        return -1.0
-    return np.floor(min(work - 1.0, room))
-
-
-@kernel
 def grow_residents(run: Row, i: int) -> bool:
     """Let the holds of all residents reach one token more; false where that needs more than eviction.
 
     Holds that grew before that stay as they are: planning the iteration as usual lets them grow first, too.
     """
+    least = math.inf
     s = stage_at(run, i).scheduled_head
     while s >= 0:
         session = session_at(run, s)
@@ -140,8 +123,11 @@ def grow_residents(run: Row, i: int) -> bool:
             units = round_up(allocation.units + short, pool_at(run, allocation.pool).block)
             if short > 0.0 and not grow_allocation(run, a, units):
                 return False
+            allocation = allocation_at(run, a)
+            least = min(least, allocation.units - allocation.position)
         s = session_at(run, s).scheduled_next
     stage = stage_at(run, i)
+    stage.least_room = least
     if stage.cost_reads_kv:
         count_scheduled(run, i)
         stage.iteration_cost = evaluate(run, stage.cost, NO_SESSION)
@@ -184,12 +170,19 @@ def repeat(run: Row, i: int, most: int, next_time: float) -> int:
 
 @inlined
 def take_tokens(run: Row, i: int, n: int) -> None:
-    """Each resident has had n tokens, the last of them now."""
-    s = stage_at(run, i).scheduled_head
+    """Each resident has had n tokens, the last of them now; the least work and room that any has left are noted."""
+    stage = stage_at(run, i)
+    work, room = math.inf, math.inf
+    s = stage.scheduled_head
     while s >= 0:
         session = session_at(run, s)
         session.work -= n
-        session.token_at, session.token_stage, session.decode_turn = run.now, i, session.token_turn
+        work = min(work, session.work)
+        if n > 0:
+            session.token_at, session.token_stage, session.decode_turn = run.now, i, session.token_turn
         if session.growing >= 0:
-            allocation_at(run, session.growing).position += n
+            allocation = allocation_at(run, session.growing)
+            allocation.position += n
+            room = min(room, allocation.units - allocation.position)
         s = session.scheduled_next
+    stage.least_work, stage.least_room = work, room
