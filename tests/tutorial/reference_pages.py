@@ -154,6 +154,17 @@ def pool_fields() -> str:
     return table(("field", "meaning"), ((f"`{f.name}`", POOL_WORDS[f.name]) for f in fields(Pool)))
 
 
+def shown_report() -> str:
+    """What the program on the page of the report prints."""
+    text = programs_of((PAGES / "report.md").read_text(encoding="utf-8"))[0]
+    return f"```text\n{serq_lab.compile(text).run()}\n```\n"
+
+
+def programs_of(page: str) -> list[str]:
+    """The programs in serQ on a page."""
+    return re.findall(r"^```serq\n(.*?)```", page, re.S | re.M)
+
+
 # -------------------------------------------------------------------- words
 
 FUNCTION_WORDS = {
@@ -252,6 +263,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "places": places,
     "stage fields": stage_fields,
     "pool fields": pool_fields,
+    "shown report": shown_report,
 }
 
 

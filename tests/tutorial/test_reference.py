@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import serq_lab
 from serq_lab.kernel.records import FailureKind
 from serq_lab.semantics.constants import RULES
-from tests.tutorial.reference_pages import PAGES, Example, examples, filled, found_in
+from tests.tutorial.reference_pages import PAGES, Example, examples, filled, found_in, programs_of
 
 SOURCES = Path(__file__).parents[2] / "serq_lab"
 EXAMPLES = examples()
@@ -64,3 +65,26 @@ def test_the_wrong_program_has_this_fault_alone_and_the_right_one_none(example: 
 def test_what_is_generated_is_up_to_date(path: Path) -> None:
     page = path.read_text(encoding="utf-8")
     assert filled(page) == page, "run `python -m tests.tutorial.reference_pages`"
+
+
+PROGRAMS = [
+    (path.stem, text)
+    for path in sorted(PAGES.glob("*.md"))
+    if path.stem != "errors"
+    for text in programs_of(path.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize(("page", "text"), PROGRAMS, ids=[page for page, _ in PROGRAMS])
+def test_programs_on_the_other_pages_run(page: str, text: str) -> None:
+    program = serq_lab.compile(text)
+    assert program.warnings == ()
+    report = program.run()
+    assert report.ended > 0
+    assert all(row.count > 0 for row in report.observe.values())
+    assert [note for note in report.notes if "turned away" in note or "growing" in note] == []
+
+
+def test_every_page_is_in_the_list_of_pages() -> None:
+    listed = re.findall(r"\]\(([a-z-]+\.md)\)", (PAGES / "README.md").read_text(encoding="utf-8"))
+    assert set(listed) == {path.name for path in PAGES.glob("*.md")} - {"README.md"}
