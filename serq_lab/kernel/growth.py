@@ -101,6 +101,7 @@ def works_in_memory(run: Row, s: int, p: int) -> bool:
 @kernel
 def preempt(run: Row, a: int) -> None:
     """Abort the scope of a hold: its session goes to the head of the queue, to execute the hold again."""
+    take_planned_tokens_back(run, allocation_at(run, a).session)
     allocation = allocation_at(run, a)
     s, p, o, position = allocation.session, allocation.pool, allocation.op, allocation.position
     head = allocation.head
@@ -126,6 +127,16 @@ def preempt(run: Row, a: int) -> None:
     session.entry = op_at(run, o).entry
     session.place = Place.QUEUED
     enqueue_first(run, s, session.queue_pool)
+
+
+@kernel
+def take_planned_tokens_back(run: Row, s: int) -> None:
+    """A victim that has tokens in the iteration that is being planned will not compute them: its position goes back."""
+    session = session_at(run, s)
+    if session.stage < 0 or not stage_at(run, session.stage).is_planning:
+        return
+    if session.scheduled > 0.0 and session.growing >= 0:
+        allocation_at(run, session.growing).position -= session.scheduled
 
 
 @kernel

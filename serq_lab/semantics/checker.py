@@ -117,6 +117,8 @@ class _Checker:
         turn = statements.workload_block(sides.turn, "turn") if sides.turn else ()
         session = statements.block(sides.session) if sides.session else ()
         statements.check_releases()
+        if session and not statements.findings.has_turn:
+            self._warn_of_no_turn(workload)
         pools, stages = self._pools_and_stages(declarations, statements)
         gauges = self._gauges(declarations, statements.observations)
         arrivals = self._arrivals(declarations, workload)
@@ -282,6 +284,13 @@ class _Checker:
         hint = "add an `arrive`, for example `arrive poisson(0.8);`"
         self.faults.warning("no-arrivals", "nobody ever arrives: there is no `arrive`", place, hint)
         return m.Arrivals(place, "none", None)
+
+    def _warn_of_no_turn(self, workload: Mapping[str, nodes.WorkloadItem]) -> None:
+        for word, what in (("turn", "this block is never carried out"), ("trace", "no row of the trace is ever read")):
+            if word in workload:
+                message = f"{what}: the session never says `turn`"
+                hint = "write `turn;` where a turn of the session begins"
+                self.faults.warning("no-turn", message, workload[word].span, hint)
 
     @staticmethod
     def _trace(workload: Mapping[str, nodes.WorkloadItem]) -> m.TraceFile | None:

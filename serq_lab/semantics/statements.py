@@ -30,13 +30,15 @@ class Findings:
 
     `flow_stages` are the stage families that some run holds together with another, with that run, and
     `has_unknown_flow` says that such a run names a stage that is none; `releases` are those outside a hold on
-    their pool, which need a lease somewhere; `leased` are the pool families with a lease.
+    their pool, which need a lease somewhere; `leased` are the pool families with a lease; `has_turn` says that a
+    `turn` was written.
     """
 
     flow_stages: dict[int, Span] = field(default_factory=dict)
     has_unknown_flow: bool = False
     releases: list[tuple[Span, m.Target]] = field(default_factory=list)
     leased: set[int] = field(default_factory=set)
+    has_turn: bool = False
 
 
 class Statements:
@@ -125,6 +127,10 @@ class Statements:
         is_grow = isinstance(statement, nodes.Grow)
         self._must_be_held(statement, "grow" if is_grow else "load", target)
         return ((m.Grow if is_grow else m.Load)(statement.span, target, amount),)
+
+    def _turn(self, statement: nodes.Turn) -> Sequence[m.Statement]:
+        self.findings.has_turn = True
+        return (m.Turn(statement.span),)
 
     def _drop_or_release(self, statement: nodes.Drop | nodes.Release) -> Sequence[m.Statement]:
         target = self._target(statement.pool)
@@ -339,7 +345,7 @@ def may_leave_or_wait(statement: nodes.Statement) -> bool:
 
 
 _STATEMENT: dict[type, Callable[[Statements, Any], Sequence[m.Statement]]] = {
-    nodes.Turn: lambda s, statement: (m.Turn(statement.span),),
+    nodes.Turn: Statements._turn,
     nodes.End: lambda s, statement: (m.End(statement.span),),
     nodes.Set: Statements._set_or_observe,
     nodes.Observe: Statements._set_or_observe,

@@ -30,9 +30,7 @@ def test_compile(benchmark: BenchmarkFixture, name: str) -> None:
     text = (PROGRAMS / f"{name}.sq").read_text(encoding="utf-8")
     serq_lab.compile(text).lowered()
     counter = iter(range(1_000_000))
-    benchmark.pedantic(
-        lambda: serq_lab.compile(f"{text}\n// {next(counter)}\n").lowered(), rounds=15, warmup_rounds=1
-    )
+    benchmark.pedantic(lambda: serq_lab.compile(f"{text}\n// {next(counter)}\n").lowered(), rounds=15, warmup_rounds=1)
     assert benchmark.stats.stats.min < 0.05  # the least: what else the machine does is not ours
 
 

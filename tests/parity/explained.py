@@ -45,4 +45,6 @@ def why_refused(text: str, refusal: str) -> str | None:
     """Why the reference did not run a program that we run."""
     if "no entry found for key" in refusal and "preempt lifo" in text and "growing" in text:
         return "the reference panics when a victim was already served in the iteration"
+    if "victim holds the pool" in refusal and "preempt lifo" in text and "lease" in text:
+        return "the reference panics when it takes a session for a victim that only has a lease of the pool"
     return None

@@ -83,3 +83,12 @@ def test_nobody_arrives_and_nobody_stays() -> None:
         "no-session"
     ]
     assert [each.code for each in checked("session { end; } run { horizon 1; }").warnings] == ["no-arrivals"]
+
+
+def test_a_turn_that_is_never_taken() -> None:
+    workload = "workload { arrive batch(1); turn { set n = 3; } }"
+    silent = checked(f"{workload} session {{ observe a = n; }} run {{ horizon 1; }}")
+    assert [(each.code, each.span.text if each.span else "") for each in silent.warnings] == [
+        ("no-turn", "turn { set n = 3; }")
+    ]
+    assert checked(f"{workload} session {{ turn; observe a = n; }} run {{ horizon 1; }}").warnings == ()

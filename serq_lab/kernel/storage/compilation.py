@@ -1,8 +1,8 @@
 """From kernel functions to object code: what numba is for.
 
-Only the entry is compiled with full optimisation, with everything that it calls in it; what it calls is prepared with
-little. (Left to itself numba optimises every function again in each of its callers, which takes twice as long and
-inlines less.) Signatures come from the annotations, so each function is compiled for one set of types.
+numba writes LLVM code of each function; linking, optimising and translating is done once, at the end, for all of them
+together. (Left to itself numba does all three for every function with everything that it calls, over and over: twice
+the time, and less inlining.) Signatures come from the annotations, so each function is compiled for one set of types.
 
 Imported by `entry.py` where there is no code yet, once a machine: nothing else needs numba, and it takes half a second.
 """
@@ -18,6 +18,8 @@ import numba
 import numpy as np
 from llvmlite import binding as llvm
 from numba import from_dtype, njit, types
+from numba.core import codegen
+from numba.core.compiler_lock import global_compiler_lock
 
 from serq_lab.kernel.storage.memory import KERNEL_FUNCTIONS, KernelFunction
 from serq_lab.kernel.storage.native import native_forms
@@ -27,13 +29,14 @@ _TYPES = {"int": types.int64, "float": types.float64, "bool": types.boolean, "No
 _OPTIONS: dict[str, Any] = {
     "nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True,
 }  # fmt: skip
-LITTLE, FULL = 1, 3  # levels of optimisation
+FULL = 3  # of the levels of optimisation
 
 
 def compile_entry(entry: Callable[..., Any], run: np.dtype[Any]) -> bytes:
     """Object code for this processor, in which a kernel function goes by its Python name.
 
-    It calls nothing outside of itself, so it does not depend on numba or Python.
+    It calls nothing outside of itself, so it does not depend on numba or Python. It leaves numba in this process with
+    code that others cannot use: `entry.py` calls it in a process of its own.
 
     Parameters
     ----------
@@ -43,13 +46,52 @@ def compile_entry(entry: Callable[..., Any], run: np.dtype[Any]) -> bytes:
     """
     forms = native_forms()
     known = {each.function: each for each in KERNEL_FUNCTIONS}
-    for function in _callees_first(known[entry], known):
-        with _optimisation(FULL if function.function is entry else LITTLE):
+    with global_compiler_lock, _only_writing() as written:
+        for function in _callees_first(known[entry], known):
             forms[function.function] = _compiled(function, forms, run)
     (result,) = forms[entry].overloads.values()
-    module = llvm.parse_assembly(result.library.get_llvm_str())
+    module = llvm.parse_assembly(_linked(result.library, written, result.fndesc.llvm_func_name))
     module.get_function(result.fndesc.llvm_func_name).name = entry.__name__
     return bytes(target_machine(optimisation=FULL).emit_object(module))
+
+
+@contextmanager
+def _only_writing() -> Iterator[list[Any]]:
+    """Let numba write code and do nothing with it; gives the list in which its libraries gather, one a function."""
+    library: Any = codegen.JITCodeLibrary
+    generator: Any = codegen.JITCPUCodegen
+    own = library.finalize, library.add_linking_library, generator.set_env
+    written: list[Any] = []
+
+    def finalize(self: Any) -> None:
+        self._finalized = True
+        written.append(self)
+
+    library.finalize = finalize
+    library.add_linking_library = lambda self, other: None
+    generator.set_env = lambda self, name, environment: None
+    try:
+        yield written
+    finally:
+        library.finalize, library.add_linking_library, generator.set_env = own
+
+
+def _linked(entry: Any, written: list[Any], name: str) -> str:
+    """The code of all libraries in one module, optimised, in which only the entry can be seen from outside."""
+    module = entry._final_module
+    for library in written:
+        if library is not entry:
+            module.link_in(library._final_module, preserve=True)
+    for function in module.functions:
+        if not function.is_declaration and function.name != name:
+            function.linkage = "internal"
+    config: Any = numba.config  # its settings are made when it is imported
+    before, config.OPT = config.OPT, type(config.OPT)(FULL)
+    try:
+        entry._optimize_final_module()
+    finally:
+        config.OPT = before
+    return str(entry._final_module)
 
 
 def _callees_first(entry: KernelFunction, known: dict[Callable[..., Any], KernelFunction]) -> Iterator[KernelFunction]:
@@ -98,14 +140,3 @@ def _signature(function: KernelFunction, run: np.dtype[Any]) -> Any:
         for name, kind in annotations.items()
     ]
     return result(*arguments)
-
-
-@contextmanager
-def _optimisation(level: int) -> Iterator[None]:
-    config: Any = numba.config  # its settings are made when it is imported
-    before = config.OPT
-    config.OPT = type(before)(level)
-    try:
-        yield
-    finally:
-        config.OPT = before

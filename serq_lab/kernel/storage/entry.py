@@ -6,6 +6,8 @@ The native code of an entry is what `compilation.py` makes and `object_code.py` 
 from __future__ import annotations
 
 import ctypes
+import pickle
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -67,6 +69,25 @@ def _compile(function: Callable[..., Any], run: np.dtype[Any]) -> bytes:
     """Compile, which takes long, and say so."""
     where = "" if cache_folder() is not None else " (no folder for a cache can be written, so it is not kept)"
     print(f"serq-lab: compiling the engine, once for this machine{where} ...", file=sys.stderr, flush=True)
+    if sys.executable and hasattr(sys.modules[function.__module__], function.__name__):
+        return _compile_apart(function, run)
     from serq_lab.kernel.storage.compilation import compile_entry
 
     return compile_entry(function, run)
+
+
+_APART = """
+import pickle, sys
+sys.path[:], module, name, run = pickle.load(sys.stdin.buffer)
+from importlib import import_module
+from serq_lab.kernel.storage.compilation import compile_entry
+
+function = getattr(import_module(module), name).__wrapped__
+sys.stdout.buffer.write(compile_entry(function, run))
+"""
+
+
+def _compile_apart(function: Callable[..., Any], run: np.dtype[Any]) -> bytes:
+    """Compile in a process of its own: numba's memory goes with it, and what it did to numba."""
+    asked = pickle.dumps((sys.path, function.__module__, function.__name__, run))
+    return subprocess.run([sys.executable, "-c", _APART], input=asked, stdout=subprocess.PIPE, check=True).stdout
