@@ -6,11 +6,14 @@ import ast
 import re
 from pathlib import Path
 
+import mistune
 import pytest
+from playwright.sync_api import sync_playwright
 
 import serq_lab
 from serq_lab.kernel.records import FailureKind
 from serq_lab.semantics.constants import RULES
+from tests.notebook.browser.lab import browser_path
 from tests.tutorial.reference_pages import PAGES, Example, examples, filled, found_in, programs_of
 
 SOURCES = Path(__file__).parents[2] / "serq_lab"
@@ -88,3 +91,18 @@ def test_programs_on_the_other_pages_run(page: str, text: str) -> None:
 def test_every_page_is_in_the_list_of_pages() -> None:
     listed = re.findall(r"\]\(([a-z-]+\.md)\)", (PAGES / "README.md").read_text(encoding="utf-8"))
     assert set(listed) == {path.name for path in PAGES.glob("*.md")} - {"README.md"}
+
+
+@pytest.mark.skipif(browser_path() is None, reason="no chromium here: `apt-get install chromium`")
+def test_the_cheat_sheet_prints_on_one_page() -> None:
+    """At 70% of the size on a screen, as anybody would print it: its longest line then fits the paper too."""
+    html = mistune.create_markdown(plugins=["table"])((PAGES / "cheat-sheet.md").read_text(encoding="utf-8"))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1000, "height": 1400})
+        page.set_content(f"<body>{html}</body>")
+        widest = page.evaluate("Math.max(...[...document.querySelectorAll('pre')].map(e => e.scrollWidth))")
+        pdf = page.pdf(format="A4", scale=0.7, margin={"left": "10mm", "right": "10mm"})
+        browser.close()
+    assert len(re.findall(rb"/Type\s*/Page[^s]", pdf)) == 1
+    assert 0.7 * widest <= 190 / 25.4 * 96  # millimetres of paper to pixels
