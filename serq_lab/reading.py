@@ -39,6 +39,13 @@ def read(path: str | os.PathLike[str]) -> SourceText:
     return SourceText(text, name)
 
 
+def tutorial_folder() -> Path:
+    """Where the tutorial is: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).parent
+    installed = package / "tutorial"
+    return installed if installed.is_dir() else package.parent / "tutorial"
+
+
 def refusal(code: str, message: str, hint: str | None = None) -> ProgramError:
     """A fault of the whole program, without a place in its text."""
     return ProgramError([Diagnostic(code, message, None, hint=hint)])

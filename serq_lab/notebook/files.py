@@ -11,10 +11,10 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-import serq_lab
 from serq_lab.notebook.panel.controls import controls_of, first_axis
 from serq_lab.notebook.panel.ranges import thinned
 from serq_lab.pipeline import Program
+from serq_lab.reading import tutorial_folder
 from serq_lab.syntax.scanner import scan
 
 POINTS = 9  # of the sweep
@@ -89,10 +89,3 @@ def copy_tutorial(folder: Path) -> Path:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, target)
     return folder
-
-
-def tutorial_folder() -> Path:
-    """Where the tutorial is: inside the installed package, or beside it in a checkout."""
-    package = Path(serq_lab.__file__).parent
-    installed = package / "tutorial"
-    return installed if installed.is_dir() else package.parent / "tutorial"

@@ -11,7 +11,8 @@ import pytest
 
 import serq_lab
 from serq_lab import cli
-from serq_lab.notebook.files import copy_tutorial, heading, tutorial_folder, write_notebook
+from serq_lab.notebook.files import copy_tutorial, heading, write_notebook
+from serq_lab.reading import tutorial_folder
 from tests.notebook.programs import MEMORY, SMALL
 
 
