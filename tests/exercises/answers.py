@@ -88,7 +88,10 @@ RIGHT: Mapping[str, tuple[Answer, ...]] = {
     ),
     "06-the-cliff/1": (1.8,),
     "06-the-cliff/2": (8000,),
-    "06-the-cliff/3": (engine(QUEUE_BY), engine(QUEUE_BY, ("let max_seqs = 16", "let max_seqs = 12"))),
+    "06-the-cliff/3": (
+        engine(QUEUE_BY, ("let B = 2048", "let B = 512")),
+        engine(QUEUE_BY, ("let max_seqs = 16", "let max_seqs = 12")),
+    ),
 }
 
 WRONG: Mapping[str, tuple[tuple[Answer, str], ...]] = {
@@ -192,6 +195,7 @@ WRONG: Mapping[str, tuple[tuple[Answer, str], ...]] = {
     "06-the-cliff/1": ((1.9, "0.1254 s"), (2.0, "0.1754 s"), (1.7, "0.1 more"), (1.85, "steps of 0.1")),
     "06-the-cliff/2": ((40000, "1000 fewer"), (9000, "1000 fewer"), (7000, "one session"), (6000, "9 sessions")),
     "06-the-cliff/3": (
+        (engine(QUEUE_BY), "something else help"),
         (engine(), "44.7 sessions"),
         (engine(("let blocks = 4000", "let blocks = 8000")), "more memory"),
         (engine(("let max_seqs = 16", "let max_seqs = 4")), "sessions are alive"),
