@@ -32,7 +32,7 @@ from serq_lab.kernel.storage.tables import COMPUTED, ArrivalKind
 NEVER_PREEMPTED = -1.0
 
 
-@kernel
+@inlined
 def give_back(run: Row, s: int, a: int) -> None:
     """A pool gets an allocation's units back and keeps what the hold's `cache` clause says."""
     allocation = allocation_at(run, a)
