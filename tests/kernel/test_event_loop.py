@@ -42,10 +42,14 @@ def test_an_interrupt_ends_a_long_run_at_once(text: str) -> None:
         sent.append(time.perf_counter())
         signal.raise_signal(signal.SIGINT)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     timer = threading.Timer(0.5, interrupt)
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        program.run()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            program.run()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert time.perf_counter() - sent[0] < 0.5
     timer.join()
     again = serq_lab.compile(MM1)  # nothing has come to harm
