@@ -20,7 +20,7 @@ from serq_lab.reading import read
 ROOT = Path(__file__).parents[2]
 TUTORIAL = ROOT / "tutorial"
 CHAPTERS = sorted(path.stem for path in TUTORIAL.glob("[0-9][0-9]-*.ipynb"))
-PROGRAMS = sorted(path.stem for path in (TUTORIAL / "programs").glob("*.sq"))
+PROGRAMS = sorted(path.stem for path in (TUTORIAL / "programs").glob("[0-9][0-9]-*.sq"))
 
 DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?!\w|\.\d)")
 NOT_A_RESULT = re.compile(r"\]\([^)]*\)|section \d+\.\d+|`[^`]*`", re.DOTALL)
