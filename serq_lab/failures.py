@@ -36,10 +36,6 @@ SENTENCES = {
         "the growth {place} is outside a hold on its pool",
         "put it inside the `hold` of that pool",
     ),
-    FailureKind.RELEASE_OUTSIDE: (
-        "the release {place} finds neither a hold nor a lease to give back",
-        "put it inside the `hold` of that pool, or after one with a `lease`",
-    ),
     FailureKind.LOAD_BEYOND: (
         "the load {place} moves the position in the hold to {value}, outside what the hold has",
         "hold more units, or load fewer",

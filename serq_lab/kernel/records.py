@@ -29,6 +29,10 @@ class ChangeRecords(NamedTuple):
     value: NDArray[np.float64]
 
 
+GAP_BIN_RATIO = 1.01
+"""Token gaps are counted in bins of 1%: bin k holds the gaps from 1.01^k on."""
+
+
 class StageRecords(NamedTuple):
     """One row a stage member, families in order of declaration; arrays of shape (n_stages,).
 
@@ -121,7 +125,6 @@ class FailureKind(IntEnum):
     PARAMETER = 3  # a distribution's parameter makes no sense
     GAP = 4  # a renewal gap that is not positive and finite
     GROW_OUTSIDE = 5  # grow, or a growing run, outside a hold on the pool
-    RELEASE_OUTSIDE = 6  # release without a hold or lease of the pool
     LOAD_BEYOND = 7  # a load leaves the allocation; value: the position asked for
     COST = 8  # a step's cost is negative or NaN
     NO_PROGRESS = 9  # time does not pass: too many statements at one instant

@@ -11,15 +11,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from serq_lab.kernel.records import GAP_BIN_RATIO
+
 N_BATCHES = 20
 LEAST_SAMPLES = 40
 """Below this many samples there is no interval: a batch would hold one sample."""
 
 STUDENT_95 = 2.093
 """The 97.5% point of Student's t with 19 degrees of freedom."""
-
-GAP_BIN_RATIO = 1.01
-"""Token gaps are counted in bins of 1%: bin k holds the gaps from 1.01^k on."""
 
 
 def mean(values: NDArray[np.float64]) -> float:

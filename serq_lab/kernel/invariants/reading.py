@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from serq_lab.kernel.storage.setup import Simulation
 from serq_lab.kernel.storage.state import ALLOCATION, ENTRY, HEAP_ITEM, HOP, OWN, SESSION, Place
 
-TOLERANCE = 1e-9  # of what fits into a pool, as in `cache.py`
+TOLERANCE = 1e-9  # of what fits into a pool, as in `cache/entries.py`
 PARTS_OF_CAP = 1e-14  # beside it, for capacities so large that their rounding exceeds it
 PARTS_OF_SUM = 1e-9  # of sums that are kept up to date by adding and subtracting
 

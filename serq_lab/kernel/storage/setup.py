@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serq_lab.kernel.records import (
+    GAP_BIN_RATIO,
     ChangeRecords,
     Failure,
     PoolRecords,
@@ -40,7 +41,6 @@ from serq_lab.kernel.storage.state import (
 )
 from serq_lab.kernel.storage.tables import ProgramTables, StageKind
 
-GAP_BIN_RATIO = 1.01
 GROWING_TABLES = ("sessions", "vectors", "owns", "allocations", "hops", "entries", "snapshots")
 
 
