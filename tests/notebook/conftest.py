@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -17,6 +18,7 @@ def shell() -> Iterator[InteractiveShell]:
     config.HistoryManager.hist_file = ":memory:"
     config.InteractiveShell.colors = "nocolor"
     config.InteractiveShell.warn_venv = False  # the tests may run in another environment than the activated one
+    main = sys.modules["__main__"]
     shell = InteractiveShell.instance(config=config)
     shell.run_line_magic("load_ext", "serq_lab")
     yield shell
@@ -24,3 +26,5 @@ def shell() -> Iterator[InteractiveShell]:
     atexit.unregister(shell.atexit_operations)
     shell.atexit_operations()
     InteractiveShell.clear_instance()
+    # A shell put a module of its own there, and emptied it: processes that are started later need the real one.
+    sys.modules["__main__"] = main
