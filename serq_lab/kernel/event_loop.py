@@ -24,7 +24,7 @@ from serq_lab.kernel.step.iteration import end_iteration, start_iteration
 from serq_lab.kernel.step.tokens import count_equal_gaps
 from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.entry import entry
-from serq_lab.kernel.storage.event_heap import EVENTS, close_top, schedule
+from serq_lab.kernel.storage.event_heap import EVENTS, close_top, next_time, schedule
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.setup import RunTables, Simulation
 from serq_lab.kernel.storage.state import (
@@ -74,19 +74,26 @@ def settle(run: Row) -> None:
         if run.ready_head < 0:
             break
     run.is_settling = 0
-    if rarely(run.n_dirty > 0) or rarely(run.n_steps > 0):
+    if rarely(run.is_simple == 0):
+        settle_others(run)
+    close_top(run)
+
+
+@kernel
+def settle_others(run: Row) -> None:
+    """What settles behind sessions and pools: stages that share or run iterations, flows, gauges."""
+    if run.n_dirty > 0 or run.n_steps > 0:
         settle_stages(run)
-    if rarely(run.have_flows_changed != 0):
+    if run.have_flows_changed:
         rate_flows(run)
-    if rarely(run.n_gauges > 0):
+    if run.n_gauges > 0:
         record_gauges(run)
 
 
 @kernel
 def settle_stages(run: Row) -> None:
     """Step stages start an iteration, unless another event is due at this instant; ps stages are re-rated."""
-    events = heap_at(run, EVENTS)
-    is_last = events.n == 0 or item_at(events, 0).time > run.now
+    is_last = next_time(run) > run.now
     for i in range(run.n_stages):
         stage = stage_at(run, i)
         if stage.kind == StageKind.STEP:
@@ -156,6 +163,17 @@ def is_over(run: Row) -> bool:
     return rarely(events.n == 0) or rarely(not item_at(events, 0).time <= run.horizon)
 
 
+@kernel
+def check_progress(run: Row, time: float, tag: int) -> None:
+    """Stop the run if time has all but stood still over very many events, the next of them at `time`."""
+    if time < run.progress_at:
+        is_iteration = tag % TAG_KINDS == EventKind.ITERATION_END
+        span = stage_at(run, tag // TAG_KINDS).cost_span if is_iteration else -1
+        fail(run, FailureKind.NO_PROGRESS, span, MOST_AT_AN_INSTANT)
+    run.progress_at = time + run.horizon * LEAST_PROGRESS
+    run.progress_events = run.events + MOST_AT_AN_INSTANT
+
+
 @inlined
 def handle_next(run: Row) -> None:
     """Let time pass to the next event and carry it out."""
@@ -164,17 +182,11 @@ def handle_next(run: Row) -> None:
     if time > run.now:
         run.now = time
         board_at(run, 0).now = time
-    if time >= run.progress_at:
-        run.progress_at = time + run.horizon * LEAST_PROGRESS
-        run.progress_events = run.events
-    if rarely(run.events - run.progress_events > MOST_AT_AN_INSTANT):
-        is_iteration = tag % TAG_KINDS == EventKind.ITERATION_END
-        span = stage_at(run, tag // TAG_KINDS).cost_span if is_iteration else -1
-        fail(run, FailureKind.NO_PROGRESS, span, MOST_AT_AN_INSTANT)
+    if rarely(run.events >= run.progress_events):
+        check_progress(run, time, tag)
     run.events += 1
     run.has_open_top = 1
     handle(run, tag % TAG_KINDS, tag // TAG_KINDS, order)
-    close_top(run)
 
 
 @kernel

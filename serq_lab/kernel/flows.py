@@ -11,7 +11,7 @@ import math
 
 from serq_lab.kernel.evaluation import resolve
 from serq_lab.kernel.stages import count_job, go_on, show_busy, start_job
-from serq_lab.kernel.statistics import set_number, touch_stage
+from serq_lab.kernel.statistics import count_jobs, touch_stage
 from serq_lab.kernel.storage.event_heap import schedule
 from serq_lab.kernel.storage.lists import make_ready, new_row
 from serq_lab.kernel.storage.memory import Row, kernel
@@ -148,7 +148,7 @@ def list_hop(run: Row, h: int) -> None:
     else:
         stage.job_head = h
     stage.job_tail = h
-    set_number(run, i, stage.n_jobs + 1)
+    count_jobs(run, i, stage.n_jobs + 1)
     show_busy(run, i)
 
 
@@ -166,7 +166,7 @@ def unlist_hop(run: Row, h: int) -> None:
         hop_at(run, hop.next).previous = hop.previous
     else:
         stage.job_tail = hop.previous
-    set_number(run, i, stage.n_jobs - 1)
+    count_jobs(run, i, stage.n_jobs - 1)
     show_busy(run, i)
 
 

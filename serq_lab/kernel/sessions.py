@@ -215,7 +215,7 @@ def stop_going_nowhere(run: Row, s: int) -> None:
     fail(run, FailureKind.NO_PROGRESS, span, MOST_AT_AN_INSTANT)
 
 
-@kernel
+@inlined
 def run_ready(run: Row) -> None:
     """Run every ready session as far as it goes, those that become ready meanwhile too."""
     board = board_at(run, 0)

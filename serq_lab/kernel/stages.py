@@ -35,25 +35,53 @@ def start_job(run: Row, s: int, i: int, work: float) -> None:
     stage, session = stage_at(run, i), session_at(run, s)
     session.place, session.stage, session.work, session.joined_at = Place.AT_STAGE, i, work, run.now
     session.job_event = -1
-    if rarely(stage.is_listed != 0):
-        list_job(run, s, i)
-    if stage.kind == StageKind.FIFO and stage.n_in_service >= stage.servers:
-        stage.wait_tail = append_session(run, s, stage.wait_tail)
-        if stage.wait_head < 0:
-            stage.wait_head = s
-    elif stage.kind == StageKind.PS:
-        share_stage(run, s, i)
-    elif rarely(stage.kind == StageKind.STEP):
-        join_residents(run, s, i)
+    if rarely(stage.is_simple == 0):
+        start_other_job(run, s, i)
     else:
-        serve_job(run, s, i)
+        queue_job(run, s, i)
     set_number(run, i, stage.n_jobs + 1)
     show_busy(run, i)
 
 
 @inlined
+def queue_job(run: Row, s: int, i: int) -> None:
+    """A job comes to a fifo or delay stage: it starts, or waits for a server."""
+    stage = stage_at(run, i)
+    if stage.n_in_service < stage.servers:
+        serve_job(run, s, i)
+        return
+    stage.wait_tail = append_session(run, s, stage.wait_tail)
+    if stage.wait_head < 0:
+        stage.wait_head = s
+
+
+@kernel
+def start_other_job(run: Row, s: int, i: int) -> None:
+    """As `queue_job`, at a stage of any kind."""
+    stage = stage_at(run, i)
+    if stage.is_listed:
+        list_job(run, s, i)
+    if stage.kind == StageKind.PS:
+        share_stage(run, s, i)
+    elif stage.kind == StageKind.STEP:
+        join_residents(run, s, i)
+    else:
+        queue_job(run, s, i)
+
+
+@inlined
 def show_busy(run: Row, i: int) -> None:
     """`busy`: jobs in service at a fifo, in the running iteration at a step stage, else jobs present."""
+    stage = stage_at(run, i)
+    if rarely(stage.is_simple == 0):
+        show_other_busy(run, i)
+    else:
+        stage_shown_at(run, i).busy = stage.n_in_service
+
+
+@kernel
+def show_other_busy(run: Row, i: int) -> None:
+    """As `show_busy`, at a stage of any kind."""
     stage = stage_at(run, i)
     if stage.kind == StageKind.FIFO:
         stage_shown_at(run, i).busy = stage.n_in_service
@@ -160,11 +188,19 @@ def leave_stage(run: Row, s: int, i: int) -> None:
     """A session is at the stage no more, its job done or not."""
     stage, session = stage_at(run, i), session_at(run, s)
     session.stage, session.job_event = -1, -1
-    if rarely(stage.is_listed != 0):
-        unlist_job(run, s, i)
-    if rarely(stage.kind == StageKind.STEP):
-        leave_residents(run, s, i)
+    if rarely(stage.is_simple == 0):
+        leave_other_stage(run, s, i)
     set_number(run, i, stage.n_jobs - 1)
+
+
+@kernel
+def leave_other_stage(run: Row, s: int, i: int) -> None:
+    """What a job leaves beside the line at a stage of any kind."""
+    stage = stage_at(run, i)
+    if stage.is_listed:
+        unlist_job(run, s, i)
+    if stage.kind == StageKind.STEP:
+        leave_residents(run, s, i)
 
 
 @kernel

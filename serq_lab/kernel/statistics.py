@@ -42,9 +42,15 @@ def touch_stage(run: Row, i: int) -> None:
     if passed > 0.0:
         shown.queue_area += shown.queue * passed
         shown.load_area += shown.load * passed
-        if rarely(shown.decodes > 0.0):  # only at a step stage
-            shown.decodes_area += shown.decodes * passed
         shown.since = run.now
+
+
+@kernel
+def touch_decodes(run: Row, i: int) -> None:
+    """Bring the time average of the decodes in a step stage's iterations to now, before they change."""
+    stage, shown = stage_at(run, i), stage_shown_at(run, i)
+    shown.decodes_area += shown.decodes * (run.now - stage.decodes_since)
+    stage.decodes_since = run.now
 
 
 @inlined
@@ -89,7 +95,7 @@ def show_iteration(run: Row, i: int, kind: int, n_decodes: int) -> None:
         account_kind(run, i)
         stage.iteration_kind = kind
     if stage_shown_at(run, i).decodes != n_decodes:
-        touch_stage(run, i)
+        touch_decodes(run, i)
         stage_shown_at(run, i).decodes = n_decodes
 
 
@@ -101,6 +107,7 @@ def touch_all(run: Row) -> None:
         touch_pool(run, p)
     for i in range(run.n_stages):
         touch_stage(run, i)
+        touch_decodes(run, i)
         account_kind(run, i)
 
 
@@ -129,12 +136,16 @@ def set_live(run: Row, live: int) -> None:
 @inlined
 def set_number(run: Row, i: int, n: int) -> None:
     """The number of jobs at a stage changes."""
+    count_jobs(run, i, n)
+    stage_shown_at(run, i).load = min(n, 1)
+
+
+@inlined
+def count_jobs(run: Row, i: int, n: int) -> None:
+    """As `set_number`, at a stage that flows share: its load is what they carry."""
     touch_stage(run, i)
     stage_at(run, i).n_jobs = n
-    shown = stage_shown_at(run, i)
-    shown.queue = n
-    if not stage_at(run, i).is_flow:
-        shown.load = min(n, 1)
+    stage_shown_at(run, i).queue = n
 
 
 @inlined

@@ -119,7 +119,7 @@ class LoweredProgram:
             has_owns=self._has_owns,
             has_keyed_entries=self._has_keyed_entries,
             trace=TraceTables(trace.rows, trace.sessions, choice_words(constants.seed)),
-            is_calm=is_calm(self.model),
+            is_calm=self._is_calm,
             is_ordered=self.model.trace is not None and self.model.trace.ordered,
             arrival_kind=ARRIVAL_KINDS[self.model.arrivals.process],
             gap=self._gap,
@@ -146,7 +146,7 @@ class LoweredProgram:
         self._has_owns = keeps_prefixes(model) or preempts(model)
         self._members = Members(model, self.layout)
         self._has_keyed_entries = any(pool.evict_keys or pool.spill for pool in model.pools)
-        self._most_keys = most_keys(model)
+        self._most_keys, self._is_calm = most_keys(model), is_calm(model)
         self._gap = self._arrival_gap()
         for row, pool in zip(self._members.pools, model.pools, strict=True):
             self._write_pool(row, pool)

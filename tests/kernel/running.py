@@ -32,7 +32,7 @@ def python(code: str, *arguments: str, stdin: str = "", **environment: str) -> s
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
         input=stdin, env={**os.environ, **environment}, cwd=ROOT,
-        capture_output=True, text=True, check=False, timeout=120,
+        capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
 
 

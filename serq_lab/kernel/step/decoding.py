@@ -20,15 +20,13 @@ from serq_lab.kernel.step.iteration import count_scheduled, is_wanted
 from serq_lab.kernel.step.planning import is_next_admitted
 from serq_lab.kernel.step.tokens import record_gap
 from serq_lab.kernel.storage.access import load_float
-from serq_lab.kernel.storage.event_heap import EVENTS, schedule
+from serq_lab.kernel.storage.event_heap import next_time, schedule
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
     EventKind,
     IterationKind,
     allocation_at,
     board_at,
-    heap_at,
-    item_at,
     pool_at,
     session_at,
     stage_at,
@@ -46,7 +44,7 @@ def run_on(run: Row, i: int) -> bool:
     """
     if not is_alike(run, i):
         return False
-    next_time = time_behind_top(run)
+    due = next_time(run)
     n_left = MOST_IN_PLACE
     take_tokens(run, i, 0)
     stage = stage_at(run, i)
@@ -60,10 +58,10 @@ def run_on(run: Row, i: int) -> bool:
             n = max(np.floor(min(stage.least_work - 1.0, stage.least_room)), 1.0)
             if run.n_gauges > 0:
                 record_gauges(run)
-        n_done = repeat(run, i, int(min(n, n_left)), next_time)
+        n_done = repeat(run, i, int(min(n, n_left)), due)
         n_left -= n_done
         end = stage.iteration_start + stage.iteration_cost
-        if n_left == 0 or not (end < next_time and end <= run.horizon):
+        if n_left == 0 or not (end < due and end <= run.horizon):
             run.events -= 1
             run.order -= 1
             schedule(run, stage.iteration_cost, EventKind.ITERATION_END, i)
@@ -80,7 +78,7 @@ def is_alike(run: Row, i: int) -> bool:
     are_served = stage.n_scheduled == stage.n_jobs and stage.tokens == stage.n_jobs
     if run.is_stepwise or not stage.is_steady or not are_served or stage.iteration_kind != IterationKind.DECODE:
         return False
-    if not time_behind_top(run) > run.now or run.are_pools_stale or (run.n_waiting > 0 and not run.is_calm):
+    if not next_time(run) > run.now or run.are_pools_stale or (run.n_waiting > 0 and not run.is_calm):
         return False
     if run.n_steps > 1:
         for j in range(run.n_stages):
@@ -94,16 +92,6 @@ def is_alike(run: Row, i: int) -> bool:
             return False
         s = session.scheduled_next
     return not is_next_admitted(run, i)
-
-
-@kernel
-def time_behind_top(run: Row) -> float:
-    """When the event behind the one that is being handled is due."""
-    events = heap_at(run, EVENTS)
-    time = math.inf
-    for k in range(1, min(events.n, 3)):
-        time = min(time, item_at(events, k).time)
-    return time
 
 
 @kernel
@@ -135,10 +123,10 @@ def grow_residents(run: Row, i: int) -> bool:
 
 
 @kernel
-def repeat(run: Row, i: int, most: int, next_time: float) -> int:
+def repeat(run: Row, i: int, most: int, due: float) -> int:
     """End the iteration that is over now and start one like it, up to `most` times; gives how many times.
 
-    It stops at an iteration whose end is not before `next_time`. Counted are also the end of the last one and its
+    It stops at an iteration whose end is not before `due`. Counted are also the end of the last one and its
     place in the order of scheduling, though neither has come yet.
     """
     stage = stage_at(run, i)
@@ -152,7 +140,7 @@ def repeat(run: Row, i: int, most: int, next_time: float) -> int:
             decode_time += cost
         n += 1
         start, end = end, end + cost
-        if n == most or not (end < next_time and end <= run.horizon):
+        if n == most or not (end < due and end <= run.horizon):
             break
     if is_warm:
         stage.decode_time_sum = decode_time

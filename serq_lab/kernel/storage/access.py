@@ -21,6 +21,7 @@ import numpy as np
 from serq_lab.kernel.storage import plain
 from serq_lab.kernel.storage.memory import Row, inlined
 from serq_lab.kernel.storage.plain import (
+    bits_of,
     call_expression,
     call_statements,
     load_float,
@@ -30,7 +31,7 @@ from serq_lab.kernel.storage.plain import (
 )
 
 __all__ = [
-    "ROW_ACCESSES", "RowAccess", "call_expression", "call_statements", "growth_of", "load_float", "rarely",
+    "ROW_ACCESSES", "RowAccess", "bits_of", "call_expression", "call_statements", "growth_of", "load_float", "rarely",
     "reallocate", "rows_of", "store_float",
 ]  # fmt: skip
 

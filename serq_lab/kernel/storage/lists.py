@@ -5,23 +5,30 @@ Used by `pools.py`, `stages.py` and `sessions.py`.
 
 from __future__ import annotations
 
+from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import Place, ensure_owns, ensure_sessions, ensure_vectors, session_at
 
 
-@kernel
+@inlined
 def new_row(run: Row) -> int:
     """A row for a session, or for a job that none waits for. The tables may grow."""
     s = run.free_session
-    if s >= 0:
-        run.free_session = session_at(run, s).next
-    else:
-        s = run.n_sessions
-        run.n_sessions = s + 1
-        ensure_sessions(run, run, s + 1)
-        ensure_vectors(run, run, (s + 1) * (run.vector_bytes // 8))
-        if run.has_owns:
-            ensure_owns(run, run, (s + 1) * run.n_pools)
+    if rarely(s < 0):
+        return add_row(run)
+    run.free_session = session_at(run, s).next
+    return s
+
+
+@kernel
+def add_row(run: Row) -> int:
+    """One more row in the tables of sessions."""
+    s = run.n_sessions
+    run.n_sessions = s + 1
+    ensure_sessions(run, run, s + 1)
+    ensure_vectors(run, run, (s + 1) * (run.vector_bytes // 8))
+    if run.has_owns:
+        ensure_owns(run, run, (s + 1) * run.n_pools)
     return s
 
 
@@ -72,7 +79,6 @@ def take_ready(run: Row) -> int:
     s = run.ready_head
     session = session_at(run, s)
     run.ready_head = session.next
-    session.next, session.previous = -1, -1
     session.place = Place.RUNNING
     return s
 

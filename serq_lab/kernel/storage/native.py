@@ -67,6 +67,10 @@ def _store(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
+def _bits(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return builder.bitcast(args[0], _WORD)
+
+
 def _rarely(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     kind = ir.FunctionType(_BIT, [_BIT, _BIT])
     return builder.call(_declared(builder, "llvm.expect.i1", kind), [args[0], _BIT(0)])
@@ -81,6 +85,7 @@ def native_forms() -> dict[Callable[..., Any], Any]:
         plain.reallocate: _instruction(types.int64, addresses, _reallocate),
         plain.load_float: _instruction(types.float64, [address], _load),
         plain.store_float: _instruction(types.void, [address, types.float64], _store),
+        plain.bits_of: _instruction(types.int64, [types.float64], _bits),
         plain.rarely: _instruction(types.boolean, [types.boolean], _rarely),
     }
     return forms | {access.function: _row(access) for access in ROW_ACCESSES}

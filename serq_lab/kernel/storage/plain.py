@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -57,6 +58,11 @@ def load_float(address: int) -> float:
 def store_float(address: int, value: float) -> None:
     """Put a double at an address."""
     ctypes.c_double.from_address(int(address)).value = value
+
+
+def bits_of(x: float) -> int:
+    """The bits of a double as a whole number; those of numbers that are not negative are in the same order."""
+    return int(struct.unpack("q", struct.pack("d", x))[0])
 
 
 def rarely(condition: bool) -> bool:

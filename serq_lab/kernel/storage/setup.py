@@ -155,6 +155,12 @@ class Simulation:
             "resident_head", "resident_tail", "first_untaken", "scheduled_head", "scheduled_tail",
         ):  # fmt: skip
             self.stages[name] = -1
+        kinds = self.stages["kind"]
+        self.stages["servers"][kinds == StageKind.DELAY] = np.iinfo(np.int64).max  # nobody waits there
+        is_simple = (kinds == StageKind.FIFO) | (kinds == StageKind.DELAY)
+        for name in ("is_flow", "is_listed"):
+            is_simple &= self.stages[name] == 0
+        self.stages["is_simple"] = is_simple
         self.stages["gaps"] = [gaps.ctypes.data for gaps in self.gaps]
         self.stages["gaps_room"] = [len(gaps) for gaps in self.gaps]
         self.stages["heap"] = 1 + np.arange(len(self.stages))
@@ -174,6 +180,7 @@ class Simulation:
             run[name] = getattr(tables, name)
         run["n_pools"], run["n_stages"] = len(self.pools), len(self.stages)
         run["n_steps"] = np.count_nonzero(self.stages["kind"] == StageKind.STEP)
+        run["is_simple"] = len(self.gauges) == 0 and self.stages["is_simple"].all()
         run["n_gauges"], run["n_slots"] = len(self.gauges), tables.n_attributes
         run["vector_bytes"] = 8 * (tables.n_attributes + len(self.pools))
         run["reallocate"], run["go"] = REALLOCATE_ADDRESS, tables.go

@@ -73,11 +73,12 @@ POOL = record(
     rejected=I8, stuck=I8, rejected_least=F8, rejected_most=F8,
 )  # fmt: skip
 
-# The jobs from `job_head` on are sessions; at a stage that flows share they are hops.
+# The jobs from `job_head` on are sessions; at a stage that flows share they are hops. A fifo or delay stage with
+# nothing to keep beside its line `is_simple`.
 STAGE = record(
     kind=I8, servers=I8, capacity=I8, budget=I8, chunk=I8, cost=I8, cost_span=I8, memory=I8, order=I8, first_key=I8,
     n_keys=I8, only=I8,
-    is_flow=I8, is_estimated=I8, is_listed=I8, heap=I8, span=I8,
+    is_simple=I8, is_flow=I8, is_estimated=I8, is_listed=I8, heap=I8, span=I8,
     n_in_service=I8, wait_head=I8, wait_tail=I8, job_head=I8, job_tail=I8, n_jobs=I8,
     clock=F8, clock_at=F8, rate=F8, is_dirty=I8, pending_event=I8, pending_session=I8, pending_mark=F8,
     flow_capacity=F8, capacity_left=F8, n_unrated=I8,
@@ -90,8 +91,8 @@ STAGE = record(
     resident_head=I8, resident_tail=I8, first_untaken=I8, scheduled_head=I8, scheduled_tail=I8, n_scheduled=I8,
     n_residents=F8, n_decoders=F8, kv_decode=F8, kv_prefill=F8,
     iterations=I8, kind_since=F8, iteration_kind=I8, prefill_only_time=F8, decode_only_time=F8, mixed_time=F8,
-    decode_iterations=I8, decode_sum=F8, decode_time_sum=F8, gap_count=I8, gap_sum=F8, gaps=I8, gaps_room=I8,
-    gap_bin=I8, equal_gap=F8, n_equal_gaps=I8,
+    decodes_since=F8, decode_iterations=I8, decode_sum=F8, decode_time_sum=F8, gap_count=I8, gap_sum=F8, gaps=I8,
+    gaps_room=I8, gap_bin=I8, equal_gap=F8, n_equal_gaps=I8,
 )  # fmt: skip
 
 class IterationKind(IntEnum):
@@ -106,6 +107,7 @@ class IterationKind(IntEnum):
 # Events in `order` of scheduling; also the marks of a ps stage, `order` that of starting.
 HEAP = record(items=I8, items_room=I8, n=I8)
 HEAP_ITEM = record(time=F8, order=I8, tag=I8)
+HEAP_KEY = record(bits=I8, order=I8, tag=I8)  # the same with the bits of the time, which compare in fewer instructions
 TAG_KINDS = 16  # an event's tag is its subject times this, plus its kind
 
 
@@ -165,6 +167,7 @@ RUN = record(
     horizon=F8, warmup=F8, limit=I8, arrival_kind=I8, gap=I8, gap_span=I8, population=I8, init=I8, start=I8,
     n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8, go=I8, share=I8,
     has_owns=I8, has_keyed_entries=I8, has_init=I8, n_steps=I8, is_ordered=I8,
+    is_simple=I8,  # its stages are, and it has no gauges
     is_calm=I8, is_stepwise=I8,
     # counters and clocks
     now=F8, order=I8, has_begun=I8, has_open_top=I8, is_settling=I8, events=I8, arrivals=I8, ended=I8,
@@ -206,6 +209,7 @@ trace_word_at = rows_of(RUN, "trace_words", WORD, is_fixed=True)
 pool_shown_at = rows_of(RUN, "pools_shown", POOL_SHOWN, is_fixed=True)
 stage_shown_at = rows_of(RUN, "stages_shown", STAGE_SHOWN, is_fixed=True)
 item_at = rows_of(HEAP, "items", HEAP_ITEM)
+key_at = rows_of(HEAP, "items", HEAP_KEY)
 gap_edge_at = rows_of(RUN, "gap_edges", SCRATCH, is_fixed=True)
 gap_at = rows_of(STAGE, "gaps", GAP, is_fixed=True)
 change_at = rows_of(GAUGE, "changes", CHANGE)
