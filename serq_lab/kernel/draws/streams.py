@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -52,14 +52,15 @@ def _parsed(module: ir.Module | str) -> Any:
     return parsed
 
 
-def key_of(seed: int) -> list[int]:
+@lru_cache(maxsize=256)  # a sweep asks for the same few, over and over
+def key_of(seed: int) -> tuple[int, ...]:
     """The eight key words of a 64-bit seed (section 9)."""
     state, key = seed, []
     for _ in range(8):
         state = (state * 6364136223846793005 + 11634580027462260723) % 2**64
         x, turn = (((state >> 18) ^ state) >> 27) & 0xFFFFFFFF, state >> 59
         key.append(((x >> turn) | (x << (-turn & 31))) & 0xFFFFFFFF)
-    return key
+    return tuple(key)
 
 
 def new_streams(seed: int) -> NDArray[np.int64]:
@@ -75,8 +76,10 @@ def new_streams(seed: int) -> NDArray[np.int64]:
     ndarray of int64, shape (4, 138)
         In the order ``ARRIVALS, WORKLOAD, SESSION, EVICTION``.
     """
-    rows = [[N_UNIFORMS] + [0] * (2 * N_UNIFORMS) + key_of(seed ^ salt) + [0] for salt in STREAM_SALTS]
-    return np.array(rows, dtype=np.int64)
+    streams = np.zeros((len(STREAM_SALTS), STREAM_WORDS), dtype=np.int64)
+    streams[:, 0] = N_UNIFORMS
+    streams[:, KEY_AT:COUNTER_AT] = [key_of(seed ^ salt) for salt in STREAM_SALTS]
+    return streams
 
 
 def words(key: Sequence[int], first_block: int, n_blocks: int) -> NDArray[np.uint32]:

@@ -109,7 +109,7 @@ class Simulation:
         self.tables = tables
         self.runs = np.zeros(1, dtype=RUN)
         n_stages = len(tables.stages)
-        self.pools, self.stages = tables.pools.copy(), tables.stages.copy()
+        self.pools, self.stages = _copied(tables.pools), _copied(tables.stages)
         self.board = tables.board.copy()
         self.streams = tables.streams.copy()
         self.heaps = np.zeros(1 + n_stages, dtype=HEAP)
@@ -272,8 +272,15 @@ def gap_edges() -> NDArray[np.float64]:
     return np.array([GAP_BIN_RATIO**k for k in range(least, least + N_GAP_EDGES)])
 
 
+def _copied(rows: NDArray[np.void]) -> NDArray[np.void]:
+    """A copy of an array of records, in one piece: numpy goes field by field."""
+    return np.frombuffer(bytearray(rows), dtype=rows.dtype)
+
+
 def _counted(gaps: NDArray[np.void]) -> NDArray[np.float64]:
     """The bins that have gaps: rows of number, count, least and greatest."""
+    if len(gaps) == 0:
+        return np.empty((0, 4))
     (bins,) = np.nonzero(gaps["count"])
     numbers = bins - 1 - N_GAP_EDGES // 2
     return np.column_stack([numbers, *(gaps[name][bins] for name in ("count", "least", "greatest"))]).astype(np.float64)
