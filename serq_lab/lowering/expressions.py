@@ -9,12 +9,13 @@ Next on the way: the kernel's `evaluation.py`, which calls them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-from serq_lab.kernel.draws.streams import LOGARITHMS_AT, N_UNIFORMS, STREAM_WORDS, compile_module
+from serq_lab.kernel.draws.streams import LOGARITHMS_AT, N_UNIFORMS, RARELY_CALLED, STREAM_WORDS, compile_module
 from serq_lab.kernel.records import FailureKind
 from serq_lab.lowering.board import POOL_STRIDE, STAGE_STRIDE, BoardLayout
 from serq_lab.semantics import model as m
@@ -22,7 +23,7 @@ from serq_lab.semantics.constants import MAX_PHASES
 from serq_lab.semantics.names import POOL_OBSERVABLES
 from serq_lab.source import Span
 
-I64, F64 = ir.IntType(64), ir.DoubleType()
+I1, I64, F64 = ir.IntType(1), ir.IntType(64), ir.DoubleType()
 POINTER = F64.as_pointer()
 
 POOL_FIELDS = {"used": "used", "holders": "holders", "queued": "queued", "blocksize": "block"}
@@ -79,6 +80,7 @@ class Body:
         self.owner, self.layout, self.stream = owner, owner.layout, stream
         self.session, self.board = function.args
         self.b = ir.IRBuilder(function.append_basic_block())
+        self._truths: dict[ir.Value, ir.Value] = {}
 
     # ------------------------------------------------------------ trees
 
@@ -105,7 +107,7 @@ class Body:
         return self.b.fneg(self.value(tree.operand))
 
     def _not(self, tree: m.Not) -> ir.Value:
-        return self._number(self.b.not_(self._truth(self.value(tree.operand))))
+        return self._number(self.b.not_(self.truth(self.value(tree.operand))))
 
     def _chain(self, tree: m.Chain) -> ir.Value:
         operations = {"+": self.b.fadd, "-": self.b.fsub, "*": self.b.fmul, "/": self.b.fdiv}
@@ -124,21 +126,21 @@ class Body:
     def _logical(self, tree: m.Logical) -> ir.Value:
         is_and = tree.operator == "&&"
         done = self.b.append_basic_block()
-        result = self._local()
-        self.b.store(F64(0.0 if is_and else 1.0), result)
+        result = self._local(I1)
+        self.b.store(I1(not is_and), result)
         for operand in tree.operands:
-            truth = self._truth(self.value(operand))
+            truth = self.truth(self.value(operand))
             following = self.b.append_basic_block()
             self.b.cbranch(truth, *((following, done) if is_and else (done, following)))
             self.b.position_at_end(following)
-        self.b.store(F64(1.0 if is_and else 0.0), result)
+        self.b.store(I1(is_and), result)
         self.b.branch(done)
         self.b.position_at_end(done)
-        return self.b.load(result)
+        return self._number(self.b.load(result))
 
     def _conditional(self, tree: m.Conditional) -> ir.Value:
         result = self._local()
-        with self.b.if_else(self._truth(self.value(tree.condition))) as (then, otherwise):
+        with self.b.if_else(self.truth(self.value(tree.condition))) as (then, otherwise):
             with then:
                 self.b.store(self.value(tree.if_true), result)
             with otherwise:
@@ -268,7 +270,7 @@ class Body:
         stream = b.inttoptr(b.add(streams, I64(8 * STREAM_WORDS * self.stream)), I64.as_pointer())
         with b.if_then(b.icmp_signed(">=", b.load(stream), I64(N_UNIFORMS)), likely=False):
             kind = ir.FunctionType(ir.VoidType(), [I64.as_pointer()]).as_pointer()
-            b.call(b.inttoptr(b.load(self.board_word("refill")), kind), [stream])
+            b.call(b.inttoptr(b.load(self.board_word("refill")), kind), [stream], cconv=RARELY_CALLED)
         index = b.load(stream)
         b.store(b.add(index, I64(1)), stream)
         return b.load(b.bitcast(b.gep(stream, [b.add(index, I64(column))]), POINTER))
@@ -282,14 +284,15 @@ class Body:
         if isinstance(argument, m.Constant):
             return value  # the checker has seen it
         b = self.b
-        is_good = b.fcmp_ordered("ord", value, value)
+        tests = []  # none of which NaN passes
         if least is not None:
-            is_good = b.and_(is_good, b.fcmp_ordered(">=", value, F64(least)))
+            tests.append(b.fcmp_ordered(">=", value, F64(least)))
         if most is not None:
-            is_good = b.and_(is_good, b.fcmp_ordered("<=", value, F64(most)))
+            tests.append(b.fcmp_ordered("<=", value, F64(most)))
         if is_finite:
             size = b.call(self.owner.intrinsic("fabs"), [value])
-            is_good = b.and_(is_good, b.fcmp_ordered("<", size, F64(float("inf"))))
+            tests.append(b.fcmp_ordered("<", size, F64(float("inf"))))
+        is_good = reduce(b.and_, tests or [b.fcmp_ordered("ord", value, value)])
         self._fail_unless(is_good, FailureKind.PARAMETER, tree.arguments[k].span, value)
         return b.select(is_good, value, F64(0.0))
 
@@ -308,9 +311,9 @@ class Body:
             b.store(I64(self.owner.span_number(span)), self.board_word("failure_span"))
             b.store(value, self.board_place("failure_value"))
 
-    def _local(self) -> ir.Value:
+    def _local(self, kind: ir.Type = F64) -> ir.Value:
         with self.b.goto_entry_block():
-            return self.b.alloca(F64)
+            return self.b.alloca(kind)
 
     def board_place(self, name: str) -> ir.Value:
         """The address of a slot of the board's header."""
@@ -323,8 +326,15 @@ class Body:
     def _board_slot(self, slot: int) -> ir.Value:
         return self.b.load(self.b.gep(self.board, [I64(slot)]))
 
-    def _truth(self, value: ir.Value) -> ir.Value:
-        return self.b.fcmp_unordered("!=", value, F64(0.0))
+    def truth(self, value: ir.Value) -> ir.Value:
+        """Whether a value is not 0, as one bit."""
+        return self._truths.get(value) or self.b.fcmp_unordered("!=", value, F64(0.0))
+
+    def is_truth(self, value: ir.Value) -> bool:
+        """Whether a value is sure to be 0 or 1."""
+        return value in self._truths
 
     def _number(self, truth: ir.Value) -> ir.Value:
-        return self.b.uitofp(truth, F64)
+        value = self.b.uitofp(truth, F64)
+        self._truths[value] = truth
+        return value

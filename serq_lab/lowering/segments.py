@@ -12,14 +12,15 @@ from typing import Any
 
 from llvmlite import ir
 
+from serq_lab.kernel.draws.streams import RARELY_CALLED
 from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.storage.state import OBSERVATION, SAMPLE
 from serq_lab.kernel.storage.tables import SERIAL, TURN_NO
-from serq_lab.lowering.expressions import F64, I64, POINTER, Body, ExpressionCompiler
+from serq_lab.lowering.expressions import F64, I1, I64, POINTER, Body, ExpressionCompiler
 from serq_lab.semantics import model as m
 from serq_lab.source import Span
 
-I1, I8, I32 = ir.IntType(1), ir.IntType(8), ir.IntType(32)
+I8, I32 = ir.IntType(8), ir.IntType(32)
 MEMSET = "llvm.memset.p0.i64"
 STOP = -1
 LEAST_SAMPLES = 4096  # of an observation with any: memory that is not touched costs nothing
@@ -91,6 +92,10 @@ class SegmentWriter:
         """To the label where the guard is 0, on where it is 1; anything else stops the run."""
         b = self.b
         value = self._value(guard, stream)
+        if self.body.is_truth(value):
+            self.b.cbranch(self.body.truth(value), following := self.new_label(), label)
+            self.b.position_at_end(following)
+            return
         with b.if_then(b.fcmp_unordered("!=", value, F64(1.0))):
             with b.if_then(b.fcmp_unordered("!=", value, F64(0.0)), likely=False):
                 self._fail(FailureKind.GUARD, guard.span, value)
@@ -132,11 +137,11 @@ class SegmentWriter:
         b, word = self.b, OBSERVATION.itemsize // 8
         drawn = self._value(value, stream)
         with b.if_then(b.icmp_signed("!=", b.load(self.body.board_word("is_warm")), I64(0))):
-            table = b.inttoptr(b.load(self.body.board_word("observations")), I64.as_pointer())
-            samples, room, n = (b.gep(table, [I64(word * observation + k)]) for k in range(3))
+            tables = b.inttoptr(b.load(self.body.board_word("observations")), I64.as_pointer())
+            samples, room, n = (b.gep(tables, [I64(word * observation + k)]) for k in range(3))
             count = b.load(n)
             with b.if_then(b.icmp_signed(">=", count, b.load(room)), likely=False):
-                self._enlarge(samples, room)
+                b.call(self._enlarging(), [samples, self.body.board])
             row = b.inttoptr(b.add(b.load(samples), b.mul(count, I64(SAMPLE.itemsize))), POINTER)
             b.store(drawn, row)
             b.store(b.load(self.body.board_place("now")), b.gep(row, [I64(1)]))
@@ -155,14 +160,26 @@ class SegmentWriter:
 
     # ------------------------------------------------------------ helpers
 
-    def _enlarge(self, samples: ir.Value, room: ir.Value) -> None:
-        b = self.b
+    def _enlarging(self) -> ir.Function:
+        """The function ``void enlarge(int64 *observation, double *board)``: room for more of its samples."""
+        module = self.function.module
+        if "enlarge" in module.globals:
+            return module.globals["enlarge"]
+        kind = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), POINTER])
+        function = ir.Function(module, kind, "enlarge")
+        function.calling_convention = RARELY_CALLED
+        table, board = function.args
+        b = ir.IRBuilder(function.append_basic_block())
+        samples, room = table, b.gep(table, [I64(1)])
         doubled = b.mul(b.load(room), I64(2))
         wanted = b.select(b.icmp_signed(">", doubled, I64(LEAST_SAMPLES)), doubled, I64(LEAST_SAMPLES))
-        kind = ir.FunctionType(I64, [I64, I64]).as_pointer()
-        reallocate = b.inttoptr(b.load(self.body.board_word("reallocate")), kind)
-        b.store(b.call(reallocate, [b.load(samples), b.mul(wanted, I64(SAMPLE.itemsize))]), samples)
+        address = b.gep(board, [I64(self.body.layout.header("reallocate"))])
+        reallocate = ir.FunctionType(I64, [I64, I64]).as_pointer()
+        found = b.inttoptr(b.load(b.bitcast(address, I64.as_pointer())), reallocate)
+        b.store(b.call(found, [b.load(samples), b.mul(wanted, I64(SAMPLE.itemsize))]), samples)
         b.store(wanted, room)
+        b.ret_void()
+        return function
 
     def _value(self, tree: m.Expression, stream: int) -> ir.Value:
         self.body.stream = stream

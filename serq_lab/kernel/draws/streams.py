@@ -35,6 +35,8 @@ DIAGONALS = tuple((i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4) for i 
 ARRIVALS, WORKLOAD, SESSION, EVICTION = range(4)
 STREAM_SALTS = (0, 0x9E3779B97F4A7C15, 0x5851F42D4C957F2D, 0x2545F4914F6CDD1D)
 
+RARELY_CALLED = "preserve_mostcc"  # LLVM's word for functions that save the registers, so that their callers need not
+
 _lock = threading.Lock()
 
 
@@ -135,6 +137,7 @@ def _refill_module() -> ir.Module:
     module = ir.Module("stream")
     vector, wide, real = ir.VectorType(I32, LANES), ir.VectorType(I64, LANES), ir.VectorType(F64, LANES)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64.as_pointer()]), "refill")
+    function.calling_convention = RARELY_CALLED
     b = ir.IRBuilder(function.append_basic_block())
     base = function.args[0]
 
