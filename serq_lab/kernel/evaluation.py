@@ -136,7 +136,8 @@ def units_in_memory(run: Row, s: int, p: int) -> float:
 def count_residents(run: Row, i: int) -> None:
     """Put on the board what a step stage's budget, chunk and order may read, over all its residents."""
     stage, board = stage_at(run, i), board_at(run, 0)
-    board.residents, board.decoders, board.kv_decode, board.kv_prefill = stage.n_jobs, 0.0, 0.0, 0.0
+    board.residents = stage_shown_at(run, i).queue
+    board.decoders, board.kv_decode, board.kv_prefill = 0.0, 0.0, 0.0
     reads_kv = stage.reads_kv and stage.memory >= 0
     s = stage.resident_head
     while s >= 0:

@@ -64,8 +64,7 @@ def arrive(run: Row) -> None:
 @inlined
 def settle(run: Row) -> None:
     """Run every ready session and serve the pools until nothing is ready; then the stages go on, gauges are read."""
-    run.is_settling = 1
-    run.n_at_instant, run.are_pools_stale = 0, 0
+    run.n_at_instant = 0
     while True:
         run_ready(run)
         if rarely(board_at(run, 0).failure != 0):
@@ -73,7 +72,6 @@ def settle(run: Row) -> None:
         serve_pools(run)
         if run.ready_head < 0:
             break
-    run.is_settling = 0
     if rarely(run.is_simple == 0):
         settle_others(run)
     close_top(run)
@@ -82,6 +80,7 @@ def settle(run: Row) -> None:
 @kernel
 def settle_others(run: Row) -> None:
     """What settles behind sessions and pools: stages that share or run iterations, flows, gauges."""
+    run.are_pools_stale = 0
     if run.n_dirty > 0 or run.n_steps > 0:
         settle_stages(run)
     if run.have_flows_changed:
@@ -191,10 +190,12 @@ def handle_next(run: Row) -> None:
 
 @kernel
 def run_events(run: Row, n: int) -> bool:
-    """Handle up to n events; true when the run is over."""
-    for _ in range(n):
+    """Handle n events, of which the start counts as one, or a few more; true when the run is over."""
+    until = run.events + n
+    while run.events < until:
         if rarely(run.has_begun == 0):
             run.has_begun = 1
+            until -= 1
             begin(run)
         elif is_over(run):
             return True

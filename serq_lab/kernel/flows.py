@@ -11,7 +11,7 @@ import math
 
 from serq_lab.kernel.evaluation import resolve
 from serq_lab.kernel.stages import count_job, go_on, show_busy, start_job
-from serq_lab.kernel.statistics import count_jobs, touch_stage
+from serq_lab.kernel.statistics import change_flows, touch_stage
 from serq_lab.kernel.storage.event_heap import schedule
 from serq_lab.kernel.storage.lists import make_ready, new_row
 from serq_lab.kernel.storage.memory import Row, kernel
@@ -148,7 +148,7 @@ def list_hop(run: Row, h: int) -> None:
     else:
         stage.job_head = h
     stage.job_tail = h
-    count_jobs(run, i, stage.n_jobs + 1)
+    change_flows(run, i, 1.0)
     show_busy(run, i)
 
 
@@ -166,7 +166,7 @@ def unlist_hop(run: Row, h: int) -> None:
         hop_at(run, hop.next).previous = hop.previous
     else:
         stage.job_tail = hop.previous
-    count_jobs(run, i, stage.n_jobs - 1)
+    change_flows(run, i, -1.0)
     show_busy(run, i)
 
 
@@ -239,7 +239,7 @@ def share_maxmin(run: Row) -> None:
         s = session_at(run, s).job_next
     for i in range(run.n_stages):
         stage = stage_at(run, i)
-        stage.capacity_left, stage.n_unrated = stage.flow_capacity, stage.n_jobs
+        stage.capacity_left, stage.n_unrated = stage.flow_capacity, int(stage_shown_at(run, i).queue)
     while True:
         tightest, least = -1, math.inf
         for i in range(run.n_stages):
@@ -283,7 +283,7 @@ def share_bottleneck(run: Row) -> None:
         while h >= 0:
             hop = hop_at(run, h)
             stage = stage_at(run, hop.stage)
-            session.rate = min(session.rate, stage.flow_capacity / stage.n_jobs)
+            session.rate = min(session.rate, stage.flow_capacity / stage_shown_at(run, hop.stage).queue)
             h = hop.next_hop
         s = session.job_next
 

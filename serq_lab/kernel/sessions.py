@@ -232,3 +232,11 @@ def run_ready(run: Row) -> None:
             stop_going_nowhere(run, s)
         if rarely(board.failure != 0):
             return
+
+
+@kernel
+def run_admitted(run: Row) -> None:
+    """As `run_ready`, while a step stage plans an iteration: a pool that a session comes to is not served yet."""
+    run.is_planning = 1
+    run_ready(run)
+    run.is_planning = 0

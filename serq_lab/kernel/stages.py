@@ -7,7 +7,7 @@ ends them, and `growth.py`, which takes them away.
 from __future__ import annotations
 
 from serq_lab.kernel.evaluation import NO_SESSION, evaluate
-from serq_lab.kernel.statistics import set_number
+from serq_lab.kernel.statistics import count_job_in, count_job_out
 from serq_lab.kernel.step.residents import join_residents, leave_residents
 from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.event_heap import push, remove_at, schedule
@@ -39,7 +39,7 @@ def start_job(run: Row, s: int, i: int, work: float) -> None:
         start_other_job(run, s, i)
     else:
         queue_job(run, s, i)
-    set_number(run, i, stage.n_jobs + 1)
+    count_job_in(run, i)
     show_busy(run, i)
 
 
@@ -47,7 +47,7 @@ def start_job(run: Row, s: int, i: int, work: float) -> None:
 def queue_job(run: Row, s: int, i: int) -> None:
     """A job comes to a fifo or delay stage: it starts, or waits for a server."""
     stage = stage_at(run, i)
-    if stage.n_in_service < stage.servers:
+    if stage_shown_at(run, i).busy < stage.servers:
         serve_job(run, s, i)
         return
     stage.wait_tail = append_session(run, s, stage.wait_tail)
@@ -71,31 +71,19 @@ def start_other_job(run: Row, s: int, i: int) -> None:
 
 @inlined
 def show_busy(run: Row, i: int) -> None:
-    """`busy`: jobs in service at a fifo, in the running iteration at a step stage, else jobs present."""
-    stage = stage_at(run, i)
-    if rarely(stage.is_simple == 0):
-        show_other_busy(run, i)
-    else:
-        stage_shown_at(run, i).busy = stage.n_in_service
-
-
-@kernel
-def show_other_busy(run: Row, i: int) -> None:
-    """As `show_busy`, at a stage of any kind."""
-    stage = stage_at(run, i)
-    if stage.kind == StageKind.FIFO:
-        stage_shown_at(run, i).busy = stage.n_in_service
-    elif stage.kind != StageKind.STEP:
-        stage_shown_at(run, i).busy = stage.n_jobs
-    else:
-        stage_shown_at(run, i).busy = stage.n_scheduled if stage.is_running else 0
+    """`busy`: in the running iteration at a step stage, else jobs present; others count those whom they serve."""
+    stage, shown = stage_at(run, i), stage_shown_at(run, i)
+    if rarely(stage.kind == StageKind.PS):
+        shown.busy = shown.queue
+    elif rarely(stage.kind == StageKind.STEP):
+        shown.busy = stage.n_scheduled if stage.is_running else 0
 
 
 @inlined
 def serve_job(run: Row, s: int, i: int) -> None:
     """A job starts at rate 1."""
     session = session_at(run, s)
-    stage_at(run, i).n_in_service += 1
+    stage_shown_at(run, i).busy += 1.0
     session.started_at = run.now
     session.mark = run.now + session.work
     session.job_event = schedule(run, session.work, EventKind.JOB_END, s)
@@ -115,7 +103,7 @@ def end_job(run: Row, s: int) -> None:
 def serve_next(run: Row, i: int) -> None:
     """A server of a fifo or delay stage is free: the next that waits starts."""
     stage = stage_at(run, i)
-    stage.n_in_service -= 1
+    stage_shown_at(run, i).busy -= 1.0
     waiting = stage.wait_head
     if waiting >= 0:
         leave_line(run, waiting, i)
@@ -190,7 +178,7 @@ def leave_stage(run: Row, s: int, i: int) -> None:
     session.stage, session.job_event = -1, -1
     if rarely(stage.is_simple == 0):
         leave_other_stage(run, s, i)
-    set_number(run, i, stage.n_jobs - 1)
+    count_job_out(run, i)
 
 
 @kernel
@@ -268,14 +256,15 @@ def rate_stage(run: Row, i: int) -> None:
     advance_clock(run, i)
     stage.rate = 0.0
     stage.pending_event = -1
-    if stage.n_jobs == 0:
+    n_jobs = stage_shown_at(run, i).queue
+    if n_jobs == 0.0:
         return
-    board_at(run, 0).present = stage.n_jobs
+    board_at(run, 0).present = n_jobs
     capacity = evaluate(run, stage.capacity, NO_SESSION)
     if not capacity > 0.0:
         return
     first = item_at(heap_at(run, stage.heap), 0)
-    stage.rate = capacity / stage.n_jobs
+    stage.rate = capacity / n_jobs
     stage.pending_session = first.tag
     stage.pending_mark = first.time
     stage.pending_event = schedule(run, max(0.0, first.time - stage.clock) / stage.rate, EventKind.PS_END, i)

@@ -134,18 +134,28 @@ def set_live(run: Row, live: int) -> None:
 
 
 @inlined
-def set_number(run: Row, i: int, n: int) -> None:
-    """The number of jobs at a stage changes."""
-    count_jobs(run, i, n)
-    stage_shown_at(run, i).load = min(n, 1)
+def count_job_in(run: Row, i: int) -> None:
+    """One job more is at a stage."""
+    touch_stage(run, i)
+    shown = stage_shown_at(run, i)
+    shown.queue += 1.0
+    shown.load = 1.0
 
 
 @inlined
-def count_jobs(run: Row, i: int, n: int) -> None:
-    """As `set_number`, at a stage that flows share: its load is what they carry."""
+def count_job_out(run: Row, i: int) -> None:
+    """One job less is at a stage."""
     touch_stage(run, i)
-    stage_at(run, i).n_jobs = n
-    stage_shown_at(run, i).queue = n
+    shown = stage_shown_at(run, i)
+    shown.queue -= 1.0
+    shown.load = 1.0 if shown.queue > 0.0 else 0.0
+
+
+@inlined
+def change_flows(run: Row, i: int, change: float) -> None:
+    """The number of jobs changes at a stage that flows share: its load is what they carry."""
+    touch_stage(run, i)
+    stage_shown_at(run, i).queue += change
 
 
 @inlined

@@ -175,7 +175,7 @@ def test_a_flow_that_is_taken_away_leaves_its_stages() -> None:
     state = simulation.runs.view(np.recarray)[0]
     taken = sessions(simulation)["serial"][:3].tolist().index(2)
     remove_flow(state, taken)
-    assert simulation.stages["n_jobs"][:2].tolist() == [2, 2]
+    assert simulation.stages_shown["queue"][:2].tolist() == [2, 2]
     rate_flows(state)
     while not run_slice(simulation.runs, 1):
         pass

@@ -71,7 +71,7 @@ def test_a_sound_state_passes(simulation: Simulation, invariants: Invariants) ->
     assert memory["grower_head"] >= 0
     assert memory["n_entries"] >= 2
     assert simulation.stages["wait_head"][0] >= 0
-    assert simulation.stages["n_jobs"][1] > 0
+    assert simulation.stages_shown["queue"][1] > 0
     assert simulation.runs["free_entry"][0] >= 0
 
 
@@ -198,7 +198,7 @@ def damage_grower(s: Simulation) -> None:
 
 
 def damage_jobs(s: Simulation) -> None:
-    s.stages["n_jobs"][0] += 1
+    s.stages_shown["queue"][0] += 1
 
 
 def damage_idle_server(s: Simulation) -> None:
@@ -267,7 +267,7 @@ def damage_flow_place(s: Simulation) -> None:
 
 
 def damage_flow_count(s: Simulation) -> None:
-    s.stages["n_jobs"][1] += 1
+    s.stages_shown["queue"][1] += 1
 
 
 def damage_hop_stage(s: Simulation) -> None:

@@ -36,6 +36,10 @@ class Operations(Protocol):
     mul: Callable[[Any, Any], Any]
     div: Callable[[Any, Any], Any]
 
+    def exact_product(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """a b rounded, and what the rounding took."""
+        ...
+
     def split_exponent(self, x: Any) -> tuple[Any, Any]:
         """e, as doubles, and m."""
         ...
@@ -49,7 +53,7 @@ def logarithm(o: Operations, x: Any) -> Any:
     bottom_rest = o.sub(m, o.sub(bottom, one))  # what rounding took from m + 1
     inverse = o.div(one, bottom)
     s = o.mul(top, inverse)
-    product, error = _exact_product(o, s, bottom)
+    product, error = o.exact_product(s, bottom)
     remainder = o.sub(o.sub(o.sub(top, product), error), o.mul(s, bottom_rest))
     s_rest = o.mul(remainder, inverse)
     square = o.mul(s, s)
@@ -63,8 +67,8 @@ def logarithm(o: Operations, x: Any) -> Any:
     return o.add(total, o.add(rest, o.add(tail, o.mul(e, o.number(LN2_LOW)))))
 
 
-def _exact_product(o: Operations, a: Any, b: Any) -> tuple[Any, Any]:
-    """a b rounded, and what the rounding took (Dekker)."""
+def dekker_product(o: Operations, a: Any, b: Any) -> tuple[Any, Any]:
+    """`Operations.exact_product` by the operations that every processor has (Dekker)."""
     product = o.mul(a, b)
     a_high, a_low = _split(o, a)
     b_high, b_low = _split(o, b)
@@ -90,6 +94,10 @@ class ArrayOperations:
         self.mul: Callable[[Any, Any], Any] = np.multiply
         self.div: Callable[[Any, Any], Any] = np.divide
 
+    def exact_product(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """a b rounded, and what the rounding took."""
+        return dekker_product(self, a, b)
+
     def split_exponent(self, x: Any) -> tuple[Any, Any]:
         """e, as doubles, and m."""
         bits = np.asarray(x, dtype=np.float64).view(np.int64)
@@ -104,16 +112,27 @@ class VectorOperations:
     ----------
     b : llvmlite.ir.IRBuilder
     lanes : int
+    has_fma : bool
+        The processor multiplies and adds with one rounding.
     """
 
-    def __init__(self, b: ir.IRBuilder, lanes: int) -> None:
-        self.b, self.lanes = b, lanes
+    def __init__(self, b: ir.IRBuilder, lanes: int, has_fma: bool) -> None:
+        self.b, self.lanes, self.has_fma = b, lanes, has_fma
         self.real, self.word = ir.VectorType(ir.DoubleType(), lanes), ir.VectorType(ir.IntType(64), lanes)
         self.add: Callable[[Any, Any], Any] = b.fadd
         self.sub: Callable[[Any, Any], Any] = b.fsub
         self.mul: Callable[[Any, Any], Any] = b.fmul
         self.div: Callable[[Any, Any], Any] = b.fdiv
         self.number: Callable[[float], Any] = lambda value: ir.Constant(self.real, [value] * lanes)
+
+    def exact_product(self, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """a b rounded, and what the rounding took: both ways to it are exact, so they give the same."""
+        if not self.has_fma:
+            return dekker_product(self, a, b)
+        product = self.b.fmul(a, b)
+        kind = ir.FunctionType(self.real, [self.real] * 3)
+        fma = self.b.module.declare_intrinsic(f"llvm.fma.v{self.lanes}f64", (), kind)
+        return product, self.b.call(fma, [a, b, self.b.fneg(product)])
 
     def split_exponent(self, x: ir.Value) -> tuple[ir.Value, ir.Value]:
         """e, as doubles, and m."""

@@ -1,6 +1,6 @@
-"""Random streams: ChaCha with 12 rounds, eight blocks side by side in vector registers (`LANGUAGE.md` section 9).
+"""Random streams: ChaCha with 12 rounds, 16 blocks side by side in vector registers (`LANGUAGE.md` section 9).
 
-A stream is int64[138] in memory: the next index, 64 uniforms U (as doubles), ln(1 - U) of each, 8 key words, the block
+A stream is int64[266] in memory: the next index, 128 uniforms U (as doubles), ln(1 - U) of each, 8 key words, the block
 counter. Expressions read the uniforms or their logarithms themselves and call `refill` when they are used up.
 
 Source of the cipher: D. J. Bernstein, "ChaCha, a variant of Salsa20" (2008); the constants and the quarter round are as
@@ -20,11 +20,11 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from serq_lab.kernel.draws.logarithm import ArrayOperations, VectorOperations, logarithm
-from serq_lab.kernel.storage.object_code import load_kept, target_machine
+from serq_lab.kernel.storage.object_code import load_kept, target_features, target_machine
 
 I32, I64, F64 = ir.IntType(32), ir.IntType(64), ir.DoubleType()
-LANES = 8
-N_UNIFORMS = 8 * LANES
+LANES, A_BLOCK = 16, 8  # blocks side by side; uniforms that a block gives
+N_UNIFORMS = A_BLOCK * LANES
 LOGARITHMS_AT = 1 + N_UNIFORMS
 KEY_AT, COUNTER_AT, STREAM_WORDS = 1 + 2 * N_UNIFORMS, 9 + 2 * N_UNIFORMS, 10 + 2 * N_UNIFORMS
 ROUNDS = 12
@@ -75,7 +75,7 @@ def new_streams(seed: int) -> NDArray[np.int64]:
 
     Returns
     -------
-    ndarray of int64, shape (4, 138)
+    ndarray of int64, shape (4, 266)
         In the order ``ARRIVALS, WORKLOAD, SESSION, EVICTION``.
     """
     streams = np.zeros((len(STREAM_SALTS), STREAM_WORDS), dtype=np.int64)
@@ -108,7 +108,7 @@ def words(key: Sequence[int], first_block: int, n_blocks: int) -> NDArray[np.uin
 
 
 def refill(stream: NDArray[np.int64]) -> None:
-    """Write the next 64 uniforms of a stream, and their logarithms; what native code does in vectors."""
+    """Write the next 128 uniforms of a stream, and their logarithms; what native code does in vectors."""
     drawn = words(stream[KEY_AT:COUNTER_AT].tolist(), int(stream[COUNTER_AT]), LANES).astype(np.uint64)
     bits = (drawn[1::2] << np.uint64(32) | drawn[::2]) >> np.uint64(11)
     uniforms = bits * 2.0**-53
@@ -135,44 +135,73 @@ def _compile_refill() -> bytes:
 
 def _refill_module() -> ir.Module:
     module = ir.Module("stream")
-    vector, wide, real = ir.VectorType(I32, LANES), ir.VectorType(I64, LANES), ir.VectorType(F64, LANES)
+    vector, wide = ir.VectorType(I32, LANES), ir.VectorType(I64, LANES)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64.as_pointer()]), "refill")
     function.calling_convention = RARELY_CALLED
     b = ir.IRBuilder(function.append_basic_block())
     base = function.args[0]
 
-    def splat(kind: ir.VectorType, x: float) -> ir.Constant:
-        return ir.Constant(kind, [x] * LANES)
-
     def spread(x: ir.Value) -> ir.Value:
         kind = ir.VectorType(x.type, LANES)
         first = b.insert_element(ir.Constant(kind, ir.Undefined), x, I32(0))
-        return b.shuffle_vector(first, first, splat(vector, 0))
+        return b.shuffle_vector(first, first, _splat(vector, 0))
 
-    start: list[ir.Value] = [splat(vector, x) for x in SIGMA]
+    start: list[ir.Value] = [_splat(vector, x) for x in SIGMA]
     for i in range(8):
         start.append(spread(b.trunc(b.load(b.gep(base, [I64(KEY_AT + i)])), I32)))
     counter_place = b.gep(base, [I64(COUNTER_AT)])
     counter = b.load(counter_place)
     blocks = b.add(spread(counter), ir.Constant(wide, list(range(LANES))))
-    start += [b.trunc(blocks, vector), b.trunc(b.lshr(blocks, splat(wide, 32)), vector)]
-    start += [splat(vector, 0), splat(vector, 0)]
+    start += [b.trunc(blocks, vector), b.trunc(b.lshr(blocks, _splat(wide, 32)), vector)]
+    start += [_splat(vector, 0), _splat(vector, 0)]
     rotate = ir.Function(module, ir.FunctionType(vector, [vector] * 3), f"llvm.fshl.v{LANES}i32")
     mixed = _mix(b, rotate, start, vector)
     out = [b.add(x, y) for x, y in zip(mixed, start, strict=True)]
     uniforms = b.bitcast(b.gep(base, [I64(1)]), F64.as_pointer())
-    for i in range(8):
-        low, high = b.zext(out[2 * i], wide), b.zext(out[2 * i + 1], wide)
-        bits = b.lshr(b.or_(b.shl(high, splat(wide, 32)), low), splat(wide, 11))
-        uniform = b.fmul(b.uitofp(bits, real), splat(real, 2.0**-53))
-        drawn = logarithm(VectorOperations(b, LANES), b.fsub(splat(real, 1.0), uniform))
-        for k in range(LANES):
-            b.store(b.extract_element(uniform, I32(k)), b.gep(uniforms, [I64(8 * k + i)]))
-            b.store(b.extract_element(drawn, I32(k)), b.gep(uniforms, [I64(N_UNIFORMS + 8 * k + i)]))
+    _write_draws(b, out, uniforms)
     b.store(b.add(counter, I64(LANES)), counter_place)
     b.store(I64(0), base)
     b.ret_void()
     return module
+
+
+def _write_draws(b: ir.IRBuilder, words: list[ir.Value], uniforms: ir.Value) -> None:
+    """Store the uniforms that the words of all blocks are, and behind them their logarithms."""
+    wide = ir.VectorType(I64, LANES)
+    word, real = ir.VectorType(I64, A_BLOCK), ir.VectorType(F64, A_BLOCK)
+    operations = VectorOperations(b, A_BLOCK, has_fma="+fma" in target_features().split(","))
+    pairs = []
+    for i in range(A_BLOCK):
+        low, high = b.zext(words[2 * i], wide), b.zext(words[2 * i + 1], wide)
+        pairs.append(b.or_(b.shl(high, _splat(wide, 32)), low))
+    for k, bits in enumerate(_by_block(b, pairs)):
+        uniform = b.fmul(b.uitofp(b.lshr(bits, _splat(word, 11)), real), _splat(real, 2.0**-53))
+        drawn = logarithm(operations, b.fsub(_splat(real, 1.0), uniform))
+        for at, values in ((A_BLOCK * k, uniform), (N_UNIFORMS + A_BLOCK * k, drawn)):
+            b.store(values, b.bitcast(b.gep(uniforms, [I64(at)]), real.as_pointer()), align=8)
+
+
+def _splat(kind: ir.VectorType, x: float) -> ir.Constant:
+    return ir.Constant(kind, [x] * kind.count)
+
+
+def _by_block(b: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
+    """From one vector a word of all blocks to one vector a block of all its words."""
+
+    def shuffled(x: ir.Value, y: ir.Value, lanes: list[int]) -> ir.Value:
+        return b.shuffle_vector(x, y, ir.Constant(ir.VectorType(I32, A_BLOCK), lanes))
+
+    blocks = []
+    for first in range(0, LANES, A_BLOCK):
+        square = [shuffled(row, row, [first + lane for lane in range(A_BLOCK)]) for row in rows]
+        for apart in (1, 2, 4):  # rows so far apart exchange their halves
+            low = [lane - apart + A_BLOCK if lane & apart else lane for lane in range(A_BLOCK)]
+            high = [lane + A_BLOCK if lane & apart else lane + apart for lane in range(A_BLOCK)]
+            square = [
+                shuffled(square[i & ~apart], square[i | apart], high if i & apart else low) for i in range(A_BLOCK)
+            ]
+        blocks += square
+    return blocks
 
 
 def _mix(b: ir.IRBuilder, rotate: ir.Function, start: list[ir.Value], vector: ir.VectorType) -> list[ir.Value]:

@@ -18,13 +18,14 @@ def check_stage(state: State, i: int, lines: list[list[int]]) -> None:
         check_shared(state, i)
         return
     at = sorted(s for s in state.alive + state.ownerless if state.sessions["stage"][s] == i)
-    counted, shown = int(stage["n_jobs"]), float(state.stages_shown["queue"][i])
-    state.need(len(at) == counted == shown, f"{where} counts {counted} jobs and shows {shown!r}: there are {at}")
+    shown = state.stages_shown[i]
+    counted = float(shown["queue"])
+    state.need(len(at) == counted, f"{where} counts {counted:g} jobs: there are {at}")
     if kind == StageKind.FIFO:
-        waiting, in_service = len(lines[i]), int(stage["n_in_service"])
+        waiting, in_service = len(lines[i]), float(shown["busy"])
         state.need(
             in_service == min(stage["servers"], counted) and in_service + waiting == counted,
-            f"{where} has {counted} jobs, {in_service} of them at {stage['servers']} servers and {waiting} in line",
+            f"{where} has {counted:g} jobs, {in_service:g} of them at {stage['servers']:g} servers, {waiting} in line",
         )
     if stage["is_listed"]:
         links = ("job_next", "job_previous")
@@ -66,10 +67,8 @@ def check_shared(state: State, i: int) -> None:
     """The flows at a stage are those it counts and those that have it, and carry no more than its capacity."""
     stage, where = state.stages[i], f"stage {i}"
     found = state.linked(f"the flows of {where}", stage["job_head"], stage["job_tail"], state.hops)
-    counted, shown = int(stage["n_jobs"]), float(state.stages_shown["queue"][i])
-    state.need(
-        len(found) == counted == shown, f"{where} counts {counted} flows and shows {shown!r}: there are {found}"
-    )
+    counted = float(state.stages_shown["queue"][i])
+    state.need(len(found) == counted, f"{where} counts {counted:g} flows: there are {found}")
     state.need((state.hops["stage"][found] == i).all(), f"{where} has flows of stages {state.hops['stage'][found]}")
     carried, capacity = math.fsum(state.sessions["rate"][state.hops["session"][found]]), stage["flow_capacity"]
     state.need(

@@ -30,6 +30,7 @@ from serq_lab.kernel.storage.state import (
     pool_at,
     session_at,
     stage_at,
+    stage_shown_at,
 )
 from serq_lab.kernel.storage.tables import TURN_NO, StageKind
 
@@ -75,7 +76,8 @@ def run_on(run: Row, i: int) -> bool:
 def is_alike(run: Row, i: int) -> bool:
     """Whether the next iteration of a stage will be like the one that is over now, if no job ends and no hold grows."""
     stage = stage_at(run, i)
-    are_served = stage.n_scheduled == stage.n_jobs and stage.tokens == stage.n_jobs
+    n_jobs = stage_shown_at(run, i).queue
+    are_served = stage.n_scheduled == n_jobs and stage.tokens == n_jobs
     if run.is_stepwise or not stage.is_steady or not are_served or stage.iteration_kind != IterationKind.DECODE:
         return False
     if not next_time(run) > run.now or run.are_pools_stale or (run.n_waiting > 0 and not run.is_calm):
@@ -131,7 +133,7 @@ def repeat(run: Row, i: int, most: int, due: float) -> int:
     """
     stage = stage_at(run, i)
     is_warm = board_at(run, 0).is_warm
-    start, end, cost, n_jobs = stage.iteration_start, run.now, stage.iteration_cost, stage.n_jobs
+    start, end, cost, n_jobs = stage.iteration_start, run.now, stage.iteration_cost, stage.n_scheduled
     decode_time = stage.decode_time_sum
     n = 0
     while True:

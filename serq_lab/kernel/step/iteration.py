@@ -20,6 +20,7 @@ from serq_lab.kernel.storage.state import (
     board_at,
     session_at,
     stage_at,
+    stage_shown_at,
 )
 from serq_lab.kernel.storage.tables import Mode
 
@@ -58,7 +59,7 @@ def is_wanted(run: Row, i: int) -> bool:
     stage = stage_at(run, i)
     if stage.is_running:
         return False
-    if stage.n_jobs > 0:
+    if stage_shown_at(run, i).queue > 0.0:
         return True
     return first_queue(run, i) >= 0
 
@@ -82,7 +83,8 @@ def count_scheduled(run: Row, i: int) -> int:
             kv_prefill += units
             attention += session.scheduled * (position_before(run, s) + session.scheduled / 2.0)
         s = session_at(run, s).scheduled_next
-    board.residents, board.decoders, board.kv_decode, board.kv_prefill = stage.n_jobs, n_decodes, kv_decode, kv_prefill
+    board.residents, board.decoders = stage_shown_at(run, i).queue, n_decodes
+    board.kv_decode, board.kv_prefill = kv_decode, kv_prefill
     board.tokens, board.prefilled, board.attention = tokens, prefilled, attention
     return n_decodes
 

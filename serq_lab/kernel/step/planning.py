@@ -18,7 +18,7 @@ from serq_lab.kernel.evaluation import (
 )
 from serq_lab.kernel.growth import GRANTED, STALLED, grow
 from serq_lab.kernel.pools import admit, advance, dequeue, fits, queue_head
-from serq_lab.kernel.sessions import run_ready
+from serq_lab.kernel.sessions import run_admitted
 from serq_lab.kernel.step.residents import schedule_tokens, unschedule
 from serq_lab.kernel.storage.lists import make_ready
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
@@ -258,5 +258,5 @@ def admit_next(run: Row, i: int) -> bool:
     if is_fit:
         run.are_pools_stale = 1
         make_ready(run, s)
-        run_ready(run)
+        run_admitted(run)
     return is_fit

@@ -50,10 +50,15 @@ def target_machine(*, optimisation: int = 2) -> Any:
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+        features=target_features(),
         opt=optimisation,
         codemodel="jitdefault",
     )
+
+
+def target_features() -> str:
+    """What this processor can do, in LLVM's words: ``+avx2,-sse4a,...``."""
+    return str(llvm.get_host_cpu_features().flatten())
 
 
 @lru_cache(maxsize=1)
@@ -78,7 +83,7 @@ def _circumstances() -> str:
     key = hashlib.sha256()
     for file in sorted(Path(__file__).parent.parent.rglob("*.py")):
         key.update(file.read_bytes())
-    for part in (llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()):
+    for part in (llvmlite.__version__, llvm.get_host_cpu_name(), target_features()):
         key.update(part.encode())
     return key.hexdigest()[:16]
 

@@ -156,7 +156,7 @@ class Simulation:
         ):  # fmt: skip
             self.stages[name] = -1
         kinds = self.stages["kind"]
-        self.stages["servers"][kinds == StageKind.DELAY] = np.iinfo(np.int64).max  # nobody waits there
+        self.stages["servers"][kinds == StageKind.DELAY] = np.inf  # nobody waits there
         is_simple = (kinds == StageKind.FIFO) | (kinds == StageKind.DELAY)
         for name in ("is_flow", "is_listed"):
             is_simple &= self.stages[name] == 0

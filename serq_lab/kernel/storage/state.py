@@ -76,10 +76,10 @@ POOL = record(
 # The jobs from `job_head` on are sessions; at a stage that flows share they are hops. A fifo or delay stage with
 # nothing to keep beside its line `is_simple`.
 STAGE = record(
-    kind=I8, servers=I8, capacity=I8, budget=I8, chunk=I8, cost=I8, cost_span=I8, memory=I8, order=I8, first_key=I8,
+    kind=I8, servers=F8, capacity=I8, budget=I8, chunk=I8, cost=I8, cost_span=I8, memory=I8, order=I8, first_key=I8,
     n_keys=I8, only=I8,
     is_simple=I8, is_flow=I8, is_estimated=I8, is_listed=I8, heap=I8, span=I8,
-    n_in_service=I8, wait_head=I8, wait_tail=I8, job_head=I8, job_tail=I8, n_jobs=I8,
+    wait_head=I8, wait_tail=I8, job_head=I8, job_tail=I8,
     clock=F8, clock_at=F8, rate=F8, is_dirty=I8, pending_event=I8, pending_session=I8, pending_mark=F8,
     flow_capacity=F8, capacity_left=F8, n_unrated=I8,
     n_estimates=I8, last_start=F8, mean_gap=F8, mean_wait=F8, mean_service=F8,
@@ -170,7 +170,7 @@ RUN = record(
     is_simple=I8,  # its stages are, and it has no gauges
     is_calm=I8, is_stepwise=I8,
     # counters and clocks
-    now=F8, order=I8, has_begun=I8, has_open_top=I8, is_settling=I8, events=I8, arrivals=I8, ended=I8,
+    now=F8, order=I8, has_begun=I8, has_open_top=I8, is_planning=I8, events=I8, arrivals=I8, ended=I8,
     live=I8, admission=I8, n_preemptions=I8, n_evictions=I8, n_at_instant=I8,
     are_pools_stale=I8,  # something changed in them behind the last settling
     progress_events=I8, progress_at=F8, n_replacements=I8, asking=I8, failed_at=F8, live_area=F8, live_since=F8,
