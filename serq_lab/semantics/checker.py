@@ -147,6 +147,7 @@ class _Checker:
             constants=c.collect(arrivals, pools, stages, structure, self._lets.values, numbers),
             requirements=requirements,
             structure=structure,
+            libraries=tuple(self._parts.libraries),
         )
 
     def _read(

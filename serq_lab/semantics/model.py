@@ -374,7 +374,8 @@ class Model:
 
     `attributes` starts with `BUILT_IN_ATTRIBUTES`; `observations` stand in order of first appearance, `init`
     and `turn` first; an override stands in `lets` as that let's formula. `requirements` must hold of values
-    that depend on lets; `structure` are the expressions behind `Constants.structure`.
+    that depend on lets; `structure` are the expressions behind `Constants.structure`; `libraries` are the files that
+    it uses.
     """
 
     source: SourceText
@@ -395,6 +396,7 @@ class Model:
     warnings: tuple[Diagnostic, ...] = ()
     requirements: tuple[Requirement, ...] = ()
     structure: tuple[Expression, ...] = ()
+    libraries: tuple[SourceText, ...] = ()
 
 
 BUILT_IN_ATTRIBUTES = ("serial", "turn_no", "cached", "computed", "new", "out", "think", "more", "forced")
