@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Union
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
@@ -24,6 +25,7 @@ MOST_LABELS = 8
 PAPER: dict[str, Any] = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
 TOO_HIGH, HEADROOM = 2.0, 1.4  # times the highest steady point
 CROSS: dict[str, Any] = {"marker": "x", "color": ORANGE, "linestyle": "none", "markersize": 15, "markeredgewidth": 2.5}
+GAP: dict[str, Any] = {"facecolor": "none", "edgecolor": AMBER, "hatch": "//", "linewidth": 0}
 EDGE, BELOW_EDGE, ROW = 10, 20, 12  # from the upper edge to what stands for a point above it, in points
 LONG_NAME = 22  # for the height of a lower panel
 
@@ -46,7 +48,8 @@ def plot_curve(
     ----------
     curve : Curve
     knee : Knee or NoKnee, optional
-        Marked with its interval; why there is none is said in the title.
+        Marked with its interval, and hatched where the sweep is too coarse to place it; why there is none is said in
+        the title.
     below : Curve, optional
         Another statistic of the same sweep, in a panel of its own below; not with `ax`.
     ax : Axes, optional
@@ -69,7 +72,7 @@ def plot_curve(
     _label_shares(axes[0], curve)
     if isinstance(knee, Knee):
         _mark_knee(axes[0], knee)
-    _legend(axes[0], curve)
+    _legend(axes[0], curve, knee)
     title = [] if knee is None else [str(knee)]
     title += [", ".join(f"{name} = {value:g}" for name, value in curve.at.items())] if curve.at else []
     axes[0].set_title("\n".join(title), loc="left", fontsize=FONT_SIZE, wrap=True)
@@ -152,6 +155,8 @@ def _mark_place(ax: Axes, knee: Knee) -> None:
     low, high = knee.interval
     if high > low:
         ax.axvspan(low, high, color=AMBER, alpha=0.25, linewidth=0, zorder=0)
+    if knee.gap is not None:
+        ax.axvspan(knee.gap.low, knee.gap.high, zorder=0, **GAP)
     ax.axvline(knee.x, color=AMBER, linewidth=2.5, linestyle="--", zorder=1)
 
 
@@ -159,9 +164,10 @@ def _mark(binds: str) -> Mark:
     return Mark(MARKERS.get(binds.partition(" ")[0], "o"), binds)
 
 
-def _legend(ax: Axes, curve: Curve) -> None:
+def _legend(ax: Axes, curve: Curve, knee: Union[Knee, NoKnee, None]) -> None:
     marks = dict.fromkeys(_mark(word) for word in curve.binds if word)
     style: dict[str, Any] = {"linestyle": "none", "color": BLUE, "markersize": 8}
+    handles: list[Union[Line2D, Patch]]
     handles = [Line2D([], [], marker=mark.marker, label=f"binds: {mark.label}", **style) for mark in marks]
     if (curve.turned_away > 0).any():
         handles.append(
@@ -172,6 +178,8 @@ def _legend(ax: Axes, curve: Curve) -> None:
         handles.append(Line2D([], [], marker="x", color=ORANGE, linestyle="none", label=f"not steady: {reasons}"))
     if not np.isfinite(curve.mean).all():
         handles.append(Line2D([], [], marker="x", color=GREY, linestyle="none", label="no value"))
+    if isinstance(knee, Knee) and knee.gap is not None:
+        handles.append(Patch(label="bends somewhere here: too coarse", **GAP))
     ax.legend(handles=handles, fontsize=SMALL, frameon=True, framealpha=0.85, edgecolor="none")
 
 

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from serq_lab.experiments.knee import Knee, NoKnee
+from serq_lab.experiments.knee import Gap, Knee, NoKnee
 from serq_lab.plots import alt_text, plot_curve
 from serq_lab.plots.style import AMBER, BLUE, ORANGE, PictureAxes, png
 from tests.experiments.sweeping import memory
@@ -96,6 +96,19 @@ def test_another_statistic_below() -> None:
     assert lower.get_ylim()[1] > 30
     with pytest.raises(ValueError, match="a second panel needs a figure of its own"):
         plot_curve(made, below=made, ax=upper)
+
+
+def test_a_knee_that_a_coarse_sweep_cannot_place_is_hatched_and_said() -> None:
+    made = curve([[10, 9.9], [9.8, 9.7], [2, 1.9], [1.8, 1.7], [1.6, 1.5]], x=np.arange(0, 25.0, 5))
+    knee = Knee("m", "x", 10, 1.95, (10, 10), Gap(5, 10, 9.75, 1.95))
+    ax = plot_curve(made, knee)
+    hatched = [patch for patch in ax.patches if patch.get_hatch()]
+    assert [(patch.get_x(), patch.get_width()) for patch in hatched] == [(5, 5)]
+    assert "too coarse to place it" in ax.get_title(loc="left")
+    assert "too coarse to place it" in alt_text(ax)
+    assert "bends somewhere here: too coarse" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert isinstance(ax, PictureAxes)
+    assert len(png(ax)) > 1000
 
 
 def test_no_words_of_a_lower_panel_lie_on_others() -> None:
