@@ -25,7 +25,7 @@ from serq_lab.notebook.panel.figures import Lets, Result, half_width, spoken
 from serq_lab.notebook.panel.labels import Box, dense, place
 
 WIDTH, HEIGHT = 560, 340  # CSS pixels
-TITLE_WIDTH = 90  # characters of a line, at most
+TITLE_WIDTH = 84  # characters of a line, at most
 TITLE_SIZES = ((9.0, 3), (7.5, 99))  # points, and how many lines are set in them
 BOTTOM, TOP = 0.135, 0.87  # of the axes; a long title takes from them
 SCALE = 1.5  # pixels of the picture for one of those

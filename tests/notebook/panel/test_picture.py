@@ -55,7 +55,7 @@ def test_the_mark_stands_at_the_present_value() -> None:
 def test_the_title_names_every_value() -> None:
     assert title(VIEW, RESULTS[2.0].lets) == "w mean over C; marked: C = 2, S = 1"
     long = title(VIEW, tuple((f"Constant{n}", 1 / 3) for n in range(9)))
-    assert max(map(len, long.splitlines())) <= 90
+    assert max(map(len, long.splitlines())) <= 84
     assert all(f"Constant{n} = 0.333333" in line for n, line in enumerate(_lines_with_constants(long)))
 
 
