@@ -30,7 +30,7 @@ class Gap(NamedTuple):
     last: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Knee:
     """The knee of a curve: the point `x`, the mean `y` there, and the 95% interval of `x`.
 
@@ -51,6 +51,9 @@ class Knee:
             f"knee at {self.by} = {self.x:g} (95% interval {low:g} to {high:g}), {self.metric} {self.y:.4g}{self.doubt}"
         )
 
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
     @property
     def doubt(self) -> str:
         """That the sweep is too coarse to place the knee, in words; "" if it is not."""
@@ -61,7 +64,7 @@ class Knee:
         return f"; the sweep is too coarse to place it: {where}; add values between"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NoKnee:
     """There is no knee; `reason` says why, in a sentence."""
 
@@ -69,6 +72,9 @@ class NoKnee:
 
     def __str__(self) -> str:
         return f"no knee: {self.reason}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
 
 Shape = tuple[str, str]

@@ -78,6 +78,7 @@ def test_no_knee_with_the_reason(made: Curve, reason: str) -> None:
     assert isinstance(found, NoKnee)
     assert reason in found.reason
     assert str(found) == f"no knee: {found.reason}"
+    assert repr(found) == f"<{found}>"  # what a notebook shows
 
 
 def test_what_is_left_out_is_said() -> None:
