@@ -137,7 +137,7 @@ def files_of(program: Program) -> str:
 def _other_files(name: str) -> RunError:
     message = f'the trace or a library of "{name}" is another than where the sweep began'
     hint = "load the program again, and sweep with files that stay; workers elsewhere need the same files"
-    return RunError([Diagnostic("other-files", message, None, hint=hint)])
+    return RunError([Diagnostic("worker", message, None, hint=hint)])
 
 
 def flat(report: Report) -> dict[str, float]:
