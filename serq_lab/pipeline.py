@@ -129,6 +129,12 @@ class Program:
         return self.model.warnings
 
     @property
+    def trace_path(self) -> Path | None:
+        """The file that the program's `trace` names, which is read in every run; None if it names none."""
+        trace = self.model.trace
+        return None if trace is None else Path(self.source_text.name).parent / trace.path
+
+    @property
     def lets(self) -> dict[str, float]:
         values = self.model.constants.lets
         return {let.name: value for let, value in zip(self.model.lets, values, strict=True)}
@@ -194,11 +200,10 @@ class Program:
     def _trace_of(self, model: Model, path: str | os.PathLike[str] | None) -> Trace:
         from serq_lab.lowering.traces import NO_TRACE, read_trace
 
-        if model.trace is None:
+        own = self.trace_path
+        if model.trace is None or own is None:
             return NO_TRACE
-        if path is None:
-            path = Path(self.source_text.name).parent / model.trace.path
-        return read_trace(path, model.trace.span)
+        return read_trace(own if path is None else path, model.trace.span)
 
     def sweep(
         self,

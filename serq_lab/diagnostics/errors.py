@@ -24,6 +24,9 @@ class SerqError(Exception):
         self.diagnostics = tuple(diagnostics)
         super().__init__(render(self.diagnostics))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.diagnostics,)  # on its way from another process
+
     def _render_traceback_(self) -> list[str]:
         # IPython shows these lines in place of a traceback; `print(error)` shows all of many faults.
         blocks = [render([fault]).splitlines() for fault in in_order(self.diagnostics)]

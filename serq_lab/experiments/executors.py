@@ -51,7 +51,7 @@ def run_all(tasks: Iterable[tuple[Key, Task]], executor: Executor | None) -> Ite
     Raises
     ------
     RunError
-        A worker died, lacks the package or has another version of it.
+        A worker died, lacks the package or has another version of it, or reads other files.
     """
     if executor is not None:
         require_same_version(executor)
@@ -115,7 +115,7 @@ def _submit(executor: Executor, task: Task, stop: Event | None) -> Future[Result
 def _result_of(future: Future[Result], task: Task) -> Result:
     try:
         result = future.result()
-    except InternalError:
+    except (InternalError, RunError):
         raise
     except Exception as fault:
         point = ", ".join(f"{name} = {value:g}" for name, value in task.lets)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Union
+from typing import NamedTuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,24 +18,53 @@ LEAST_POINTS = 5
 N_RESAMPLES = 400
 LEAST_AGREEING = 0.95
 FLATTER = 0.5
+COARSE = 0.25
 
 
-@dataclass(frozen=True)
+class Gap(NamedTuple):
+    """Two neighbouring points of a curve, `low` and `high`, and the means there; what lies between nobody has run."""
+
+    low: float
+    high: float
+    first: float
+    last: float
+
+
+@dataclass(frozen=True, repr=False)
 class Knee:
-    """The knee of a curve: the point `x`, the mean `y` there, and the 95% interval of `x`."""
+    """The knee of a curve: the point `x`, the mean `y` there, and the 95% interval of `x`.
+
+    The interval says what the replications leave open among the points that were run. `gap` is what these leave open:
+    the step beside the knee that is too high to say where in it the curve bends; None if there is none.
+    """
 
     metric: str
     by: str
     x: float
     y: float
     interval: tuple[float, float]
+    gap: Gap | None = None
 
     def __str__(self) -> str:
         low, high = self.interval
-        return f"knee at {self.by} = {self.x:g} (95% interval {low:g} to {high:g}), {self.metric} {self.y:.4g}"
+        return (
+            f"knee at {self.by} = {self.x:g} (95% interval {low:g} to {high:g}), {self.metric} {self.y:.4g}{self.doubt}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    @property
+    def doubt(self) -> str:
+        """That the sweep is too coarse to place the knee, in words; "" if it is not."""
+        if self.gap is None:
+            return ""
+        low, high, first, last = self.gap
+        where = f'from {self.by} = {low:g} to {high:g} "{self.metric}" goes from {first:.3g} to {last:.3g}'
+        return f"; the sweep is too coarse to place it: {where}; add values between"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NoKnee:
     """There is no knee; `reason` says why, in a sentence."""
 
@@ -43,6 +72,9 @@ class NoKnee:
 
     def __str__(self) -> str:
         return f"no knee: {self.reason}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
 
 Shape = tuple[str, str]
@@ -73,6 +105,9 @@ def find_knee(curve: Curve) -> Union[Knee, NoKnee]:
 
     The interval is that of 400 bootstrap samples of whole replications, which share their arrivals over all points:
     from the 2.5% to the 97.5% point of their knees. Where more than 5% of the samples have no knee, there is none.
+
+    The sweep is too coarse to place the knee where one step from it to a neighbour is more than a quarter of the height
+    of the whole curve, and more than the intervals of the two. Between whole numbers one apart nothing can be added.
     """
     full = curve.is_full
     x, values = curve.x[full], curve.values[full]
@@ -95,7 +130,17 @@ def find_knee(curve: Curve) -> Union[Knee, NoKnee]:
     if len(found) < LEAST_AGREEING * N_RESAMPLES:
         return NoKnee(f"the noise hides it: {N_RESAMPLES - len(found)} of {N_RESAMPLES} resampled curves have none")
     low, high = np.quantile(x[found], (0.025, 0.975), method="inverted_cdf")
-    return Knee(curve.metric, curve.by, float(x[row]), float(mean[row]), (float(low), float(high)))
+    place = float(x[row]), float(mean[row]), (float(low), float(high))
+    return Knee(curve.metric, curve.by, *place, _gap(x, mean, half_width, row))
+
+
+def _gap(x: NDArray[np.float64], mean: NDArray[np.float64], half_width: NDArray[np.float64], row: int) -> Gap | None:
+    """The higher of the steps beside a knee, if it is too high to place it."""
+    left = max(row - 1, row, key=lambda each: float(abs(mean[each + 1] - mean[each])))
+    step, (low, high) = float(abs(mean[left + 1] - mean[left])), x[left : left + 2]
+    has_room = high - low > 1 or low % 1 != 0 or high % 1 != 0
+    is_high = step > COARSE * float(np.ptp(mean)) and step > half_width[left] + half_width[left + 1]
+    return Gap(*map(float, (low, high, mean[left], mean[left + 1]))) if has_room and is_high else None
 
 
 def chord(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -117,7 +162,8 @@ def bend(x: NDArray[np.float64], y: NDArray[np.float64], shape: Shape) -> int | 
     if y.max() == y.min():
         return None
     direction, curvature = shape
-    found = KneeLocator(x, y, curve=curvature, direction=direction)
+    # Otherwise it stops at the first of several maxima, which may be an end, and never sees a cliff in the middle.
+    found = KneeLocator(x, y, curve=curvature, direction=direction, online=True)
     distances = abs(y - chord(x, y))
     rows = [int(np.flatnonzero(x == knee)[0]) for knee in found.all_knees if x[0] < knee < x[-1]]
     if not rows:

@@ -20,7 +20,7 @@ from serq_lab.pipeline import Program
 CERTAIN = 1e-12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunLength:
     """A horizon that gives a wanted interval.
 
@@ -57,6 +57,9 @@ class RunLength:
             f"(the pilot, with horizon {self.pilot_horizon:g}, has {self.pilot_mean:.4g} "
             f"±{self.pilot_half_width:.2g}){doubt}"
         )
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
 
 def recommend_run_length(

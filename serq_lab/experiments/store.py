@@ -1,7 +1,7 @@
 """Finished points of sweeps in an SQLite file, so that a sweep that was killed does only what is missing.
 
 In come tasks with their results, out go results of tasks that have one. A key is everything that a result depends
-on: program, lets, settings, and the version and sources of the engine. Used by `sweep.py`.
+on: program, the content of its files, lets, settings, and the version and sources of the engine. Used by `sweep.py`.
 """
 
 from __future__ import annotations

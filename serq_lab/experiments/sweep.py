@@ -23,7 +23,7 @@ from serq_lab.experiments.executors import run_all
 from serq_lab.experiments.knee import Knee, NoKnee, find_knee
 from serq_lab.experiments.store import Store
 from serq_lab.experiments.table import OWN_COLUMNS, table_of
-from serq_lab.experiments.task import Result, Task, replication_seed
+from serq_lab.experiments.task import Result, Task, files_of, replication_seed
 from serq_lab.pipeline import Program
 from serq_lab.semantics.constants import check_override_names
 from serq_lab.semantics.faults import Faults
@@ -143,13 +143,13 @@ def sweep(
         for replication in range(replications)
     ]
     points = list(product(*grid.values()))
-    definitions = tuple(sorted(program.definitions.items()))
+    definitions, files = tuple(sorted(program.definitions.items())), files_of(program)
     keys = [(point, replication) for point in points for replication in range(replications)]
 
     def task(point: tuple[float, ...], replication: int) -> Task:
         lets = tuple(zip(grid, point, strict=True))
         return Task(
-            program.source, program.name, definitions, lets, seeds[replication],
+            program.source, program.name, definitions, files, lets, seeds[replication],
             None if horizon is None else float(horizon), None if warmup is None else float(warmup), check,
         )  # fmt: skip
 

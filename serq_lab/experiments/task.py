@@ -6,14 +6,17 @@ tasks out, and `sweep.py`, which makes and collects them.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from serq_lab.diagnostics.diagnostic import Diagnostic
 from serq_lab.diagnostics.errors import ProgramError, RunError
 from serq_lab.pipeline import Program, compile
 from serq_lab.report.as_json import POOL_FIELDS, STAGE_FIELDS
@@ -29,11 +32,12 @@ RUN_FIELDS = ("end", "horizon", "warmup", "events", "arrivals", "ended", "turns"
 
 
 class Task(NamedTuple):
-    """A point and a replication: everything that its numbers depend on."""
+    """A point and a replication: everything that its numbers depend on; `files` is as from `files_of`."""
 
     text: str
     name: str
     definitions: tuple[tuple[str, str], ...]
+    files: str
     lets: tuple[tuple[str, float], ...]
     seed: int
     horizon: float | None
@@ -86,10 +90,18 @@ def run_task(task: Task, progress: Callable[[float], None] | None = None) -> Res
     ------
     InternalError
         With ``check``, when the engine is found in the wrong: its numbers would be worth nothing.
+    RunError
+        A file that the program reads is not what it was where the task was made: this would be another run.
     """
     try:
         with _compiling:
-            program = _program(task.text, task.name, task.definitions)
+            program = _program(task.text, task.name, task.definitions, task.files)
+    except ProgramError as error:  # it was right where the sweep began
+        raise _other_files(task.name) from error
+    if files_of(program) != task.files:
+        _program.cache_clear()  # the files may come back
+        raise _other_files(task.name)
+    try:
         report = program.run(
             dict(task.lets), seed=task.seed, horizon=task.horizon, warmup=task.warmup,
             progress=progress, check=task.check,
@@ -104,9 +116,28 @@ _compiling = Lock()
 
 
 @lru_cache(maxsize=4)
-def _program(text: str, name: str, definitions: tuple[tuple[str, str], ...]) -> Program:
-    """A program is compiled once a process, not once a task."""
+def _program(text: str, name: str, definitions: tuple[tuple[str, str], ...], files: str) -> Program:
+    """A program is compiled once a process, not once a task; anew where its files are others."""
     return compile(text, name=name, defs=dict(definitions))
+
+
+def files_of(program: Program) -> str:
+    """A digest of the files that a program reads: libraries as they were when it was loaded, its trace as it is.
+
+    "" where it reads none. A trace that cannot be read is like none: every run says what is wrong with it.
+    """
+    contents = [library.text.encode() for library in program.model.libraries]
+    if program.trace_path is not None:
+        with suppress(OSError, ValueError):
+            contents.append(program.trace_path.read_bytes())
+    lengths = [len(content) for content in contents]
+    return hashlib.sha256(b"".join([repr(lengths).encode(), *contents])).hexdigest() if contents else ""
+
+
+def _other_files(name: str) -> RunError:
+    message = f'the trace or a library of "{name}" is another than where the sweep began'
+    hint = "load the program again, and sweep with files that stay; workers elsewhere need the same files"
+    return RunError([Diagnostic("worker", message, None, hint=hint)])
 
 
 def flat(report: Report) -> dict[str, float]:

@@ -72,7 +72,7 @@ def _experiments(program: Program, name: str) -> list[tuple[str, str]]:
         ("markdown", f"## How it depends on {axis}\n\nEvery point is run ten times: the band is what chance can do."),
         (
             "code",
-            f'sweep = {name}.sweep({{"{axis}": [{values}]}}, replications=10)\nsweep.plot("{statistic}", by="{axis}");',
+            f'sweep = {name}.sweep({{"{axis}": [{values}]}}, replications=10)\nsweep.plot("{statistic}", by="{axis}")',
         ),
         ("markdown", "## Where it bends\n\nThe knee, with its interval; or why there is none."),
         ("code", f'sweep.knee("{statistic}", by="{axis}")'),

@@ -6,6 +6,7 @@ In comes a `Program`, out go Axes; `way.py` finds the way.
 from __future__ import annotations
 
 import math
+from textwrap import fill
 
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
@@ -20,7 +21,9 @@ STEP = 2.6  # from one place to the next
 WIDTH, HEIGHT = 1.7, 0.9  # of a box
 STAGES_AT, POOLS_AT = 0.0, 2.1
 LEAST_STAGES = 2  # so that a small program is not drawn large
+NARROW = 10  # characters between two boxes
 DARK_AMBER = "#8A5A00"
+PAPER = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}  # an arrow ends at its words
 
 Point = tuple[float, float]
 
@@ -168,7 +171,9 @@ def _draw_moves(ax: Axes, model: m.Model, way: Way, at: dict[Place, Point]) -> N
                 last = (to, y - 0.25)
             span = abs(last[0] - first[0])
             bow = back * min(0.45, (1.9 if back > 0 else 1.0) / span) if start != end else -0.9
-            label = ((first[0] + last[0]) / 2, y - HEIGHT / 2 - (0.0 if back < 0 else abs(bow) * span / 2 + 0.12))
+            is_back_to_neighbour = math.isclose(x - to, STEP)  # between the boxes there is room
+            depth = 0.16 if is_back_to_neighbour else HEIGHT / 2 + abs(bow) * span / 2 + 0.1
+            label = ((x + to) / 2 if is_back_to_neighbour else (first[0] + last[0]) / 2, y - depth)
         ax.add_patch(
             FancyArrowPatch(
                 first,
@@ -184,9 +189,10 @@ def _draw_moves(ax: Axes, model: m.Model, way: Way, at: dict[Place, Point]) -> N
             )
         )
         if names:
-            text = "waits for\n" + names.replace(", ", ",\n") if bow == 0 else f"waits for {names}"
+            is_narrow = abs(to - x) < STEP or math.isclose(abs(to - x), STEP)
+            text = f"waits for\n{fill(names, NARROW)}" if is_narrow else f"waits for {names}"
             above = "bottom" if bow == 0 else "top"
-            ax.text(*label, text, ha="center", va=above, fontsize=SMALL - 1, color=DARK_AMBER, zorder=4)
+            ax.text(*label, text, ha="center", va=above, fontsize=SMALL - 1, color=DARK_AMBER, zorder=4, bbox=PAPER)
 
 
 def _reach(place: Place) -> float:

@@ -19,6 +19,7 @@ from serq_lab.plots.style import CYCLE, GREY, INK, ORANGE, SMALL, describe, new_
 from serq_lab.report.pool_log import PoolLog, Waiting
 
 LEAST_WIDTH, LEAST_HEIGHT = 0.025, 0.07  # of the picture: a box that has room for a number
+LEAST_OUTLINED = 0.02  # lower ones would be nothing but outline
 LEAST_WORDS = 0.065  # for what a session in the queue needs
 MOST_ROWS = 12  # of the queue; who stands further back is counted
 TOLERANCE = 1e-9
@@ -90,6 +91,9 @@ def plot_timeline(
     _draw_boxes(axes[0], log, boxes)
     _mark_events(axes[0], log, boxes)
     _draw_queue(axes[1], log, n_rows)
+    if n_rows == 0:
+        where = "nobody waits here" if len(logs) == 1 else "nobody waits here: a hold waits at the first of its pools"
+        axes[1].text(0.5, 0.5, where, transform=axes[1].transAxes, ha="center", va="center", fontsize=SMALL, color=INK)
     axes[0].set_ylabel(f'units of "{name}"')
     axes[1].set_xlim(start, log.stop)
     axes[1].set_xlabel("time")
@@ -107,7 +111,8 @@ def _draw_boxes(ax: Axes, log: PoolLog, boxes: list[Box]) -> None:
     for box in boxes:
         look = CACHED if box.is_cached else HELD
         corner, fill = (box.start, box.low), colour(box.stay.session)
-        ax.add_patch(Rectangle(corner, box.end - box.start, box.high - box.low, facecolor=fill, linewidth=0.6, **look))
+        line = 0.6 if (box.high - box.low) / top > LEAST_OUTLINED else 0.0
+        ax.add_patch(Rectangle(corner, box.end - box.start, box.high - box.low, facecolor=fill, linewidth=line, **look))
         wide = (box.end - box.start) / (log.stop - log.start) > LEAST_WIDTH
         if wide and (box.high - box.low) / top > LEAST_HEIGHT and box.stay.session >= 0:
             middle = (box.start + box.end) / 2, (box.low + box.high) / 2
@@ -132,9 +137,13 @@ def _mark_events(ax: Axes, log: PoolLog, boxes: list[Box]) -> None:
         if times:
             ax.plot(times, [y] * len(times), transform=at_edge, clip_on=False, zorder=5, **look)
             handles.append(Line2D([], [], label=label, **look))
-    cut = [box for box in boxes if box.stay.is_preempted and box.end == box.stay.end]
+    cut: dict[int, Box] = {}  # of each preempted hold its highest box, however many pieces it has
+    for box in boxes:
+        if box.stay.is_preempted and box.end == box.stay.end:
+            cut[id(box.stay)] = max(cut.get(id(box.stay), box), box, key=lambda each: each.high - each.low)
     if cut:
-        ax.plot([box.end for box in cut], [(box.low + box.high) / 2 for box in cut], zorder=5, **PREEMPTION)
+        middles = [(box.low + box.high) / 2 for box in cut.values()]
+        ax.plot([box.end for box in cut.values()], middles, zorder=5, **PREEMPTION)
         handles.append(Line2D([], [], label="preempted", **PREEMPTION))
     ax.legend(
         handles=handles, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=len(handles), fontsize=SMALL, frameon=False,

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from serq_lab.kernel.event_loop import run_slice
 from serq_lab.kernel.invariants.reading import rows_at
+from serq_lab.kernel.leaving import NEVER_PREEMPTED
 from serq_lab.kernel.records import Failure
 from serq_lab.kernel.storage.setup import RunTables, Simulation
-from serq_lab.kernel.storage.state import ALLOCATION, ENTRY, SESSION
+from serq_lab.kernel.storage.state import ALLOCATION, ENTRY, OWN, SESSION
 
 
 class Stay(NamedTuple):
@@ -91,11 +92,13 @@ def log_pools(tables: RunTables, start: float, stop: float) -> tuple[list[PoolLo
     simulation.runs["is_stepwise"] = True
     is_over = bool(run_slice(simulation.runs, _steps_before(tables, start)))
     writers = [_Writer(p, start) for p in range(len(tables.pools))]
-    now = start
+    now, n_preemptions = start, int(simulation.runs[0]["n_preemptions"])
     while True:
         state = _State(simulation)
+        preempted = state.set_back() if state.n_preemptions > n_preemptions else set()
+        n_preemptions = state.n_preemptions
         for writer in writers:
-            writer.look(now, state)
+            writer.look(now, state, preempted)
         is_over = is_over or bool(run_slice(simulation.runs, 1))
         now = float(simulation.runs[0]["now"])
         if is_over or now > stop:
@@ -117,12 +120,21 @@ class _State:
 
     def __init__(self, simulation: Simulation) -> None:
         run = simulation.runs[0]
-        self.arrivals = int(run["arrivals"])
+        self.arrivals, self.n_preemptions = int(run["arrivals"]), int(run["n_preemptions"])
         self.pools, self.shown = simulation.pools, simulation.pools_shown
         self.sessions = rows_at(run["sessions"], int(run["n_sessions"]), SESSION)
         self.entries = rows_at(run["entries"], int(run["n_entries"]), ENTRY)
         self.allocations = rows_at(run["allocations"], int(run["n_allocations"]), ALLOCATION)
+        n_owns = len(self.sessions) * len(self.pools) if run["has_owns"] else 0
+        self.owns = rows_at(run["owns"], n_owns, OWN)
         self.serials = self.sessions["serial"].tolist()
+
+    def set_back(self) -> set[int]:
+        """The sessions that a preemption has set back and that have got no token since, also where they wait at another
+        pool, were turned away, or are back in at once."""
+        reached = self.owns["preempted_position"].reshape(len(self.sessions), -1)
+        rows = np.flatnonzero((self.sessions["is_set_back"] != 0) & (reached > NEVER_PREEMPTED).any(axis=1))
+        return {self.serials[s] for s in rows}
 
     def holds(self, p: int) -> Iterator[tuple[Hashable, int, float]]:
         """Key, session and units of each hold on a pool; no two holds of a run have the same key."""
@@ -139,14 +151,14 @@ class _State:
             session = self.serials[owner] if owner >= 0 else -1
             yield (e, float(entry["released_at"])), session, float(entry["units"])
 
-    def queue(self, p: int) -> Iterator[tuple[Waiting, bool]]:
-        """Who waits at a pool, and whether a preemption sent it there."""
+    def queue(self, p: int) -> Iterator[Waiting]:
+        """Who waits at a pool."""
         for s in _linked(int(self.pools["queue_head"][p]), self.sessions["next"]):
             a = int(self.sessions["pending"][s])
             while a >= 0 and self.allocations["pool"][a] != p:
                 a = int(self.allocations["next_claim"][a])
             needs = float(self.allocations["needs"][a]) if a >= 0 else math.nan
-            yield Waiting(self.serials[s], needs), bool(self.sessions["was_preempted"][s])
+            yield Waiting(self.serials[s], needs)
 
 
 def _linked(head: int, following: NDArray[np.int64]) -> Iterator[int]:
@@ -172,13 +184,13 @@ class _Writer:
         self._n_arrivals = -1
         self.cap, self.is_fifo = math.inf, True
 
-    def look(self, now: float, state: _State) -> None:
-        """Note what has changed by `now`."""
-        pool, queue = state.pools[self.p], list(state.queue(self.p))
+    def look(self, now: float, state: _State, preempted: set[int]) -> None:
+        """Note what has changed by `now`; the holds of `preempted` that are gone were taken from them."""
+        pool = state.pools[self.p]
         self.cap, self.is_fifo = float(pool["cap"]), not pool["n_queue_keys"]
-        self.holds.look(now, state.holds(self.p), {waiting.session for waiting, is_back in queue if is_back})
+        self.holds.look(now, state.holds(self.p), preempted)
         self.cached.look(now, state.cached(self.p), set())
-        _note(self.queues, now, tuple(waiting for waiting, _ in queue))
+        _note(self.queues, now, tuple(state.queue(self.p)))
         _note(self.used, now, float(state.shown["used"][self.p]))
         if self._n_arrivals >= 0:
             self.arrivals += [now] * (state.arrivals - self._n_arrivals)
@@ -215,7 +227,7 @@ class _Stays:
         self._closed: list[Stay] = []
 
     def look(self, now: float, present: Iterator[tuple[Hashable, int, float]], preempted: set[int]) -> None:
-        """Note who is there by `now`; `preempted` are sessions that a preemption has sent back to the queue."""
+        """Note who is there by `now`; `preempted` are sessions that a preemption has set back."""
         seen = set()
         for key, session, units in present:
             seen.add(key)

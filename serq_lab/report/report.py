@@ -183,7 +183,8 @@ class Report:
     def binds(self) -> str:
         """What kept sessions waiting: ``arrivals``, ``memory of "mem"``...; see `binding.py`."""
         servers = dict(zip((family.name for family in self._model.stages), self._servers, strict=True))
-        return binding(self, self._model, servers)
+        caps = dict(zip((family.name for family in self._model.pools), self._caps, strict=True))
+        return binding(self, self._model, servers, caps)
 
     @property
     def turned_away(self) -> float:

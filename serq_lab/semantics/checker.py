@@ -76,7 +76,7 @@ def check(
     faults = checker.faults
     if faults.errors or model is None:
         raise ProgramError(in_order(checker.with_uses(faults.errors), source))
-    return replace(model, warnings=in_order(faults.warnings, source))
+    return replace(model, warnings=in_order(faults.warnings, source), libraries=checker.libraries)
 
 
 class _Checker:
@@ -90,6 +90,10 @@ class _Checker:
         self._lets = Lets(self._resolver)
         self._parts = Parts()
         self._substitution = self._new_substitution()
+
+    @property
+    def libraries(self) -> tuple[SourceText, ...]:
+        return tuple(self._parts.libraries)
 
     def _new_substitution(self) -> Substitution:
         def count(node: nodes.Expression, span: Span, subject: str) -> int | None:

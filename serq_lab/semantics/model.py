@@ -337,10 +337,9 @@ class RunSettings(Resolved):
 class Constants:
     """Everything that is a number before the run, for one set of let values. Made by `constants.py`.
 
-    `caps`, `blocks` (NaN where a pool has none) and `servers` (0 where a stage has none) are one value a
-    *family*; `population` is the count of ``closed`` or ``batch``, else 0; `structure` are the values of
-    what the model's own shape rests on (array sizes, aggregate counts, constant indices): if they differ
-    from the model's, the program must be checked again.
+    `caps`, `blocks` (NaN where a pool has none) and `servers` (0 where a stage has none) are one value a *family*;
+    `population` is the count of ``closed`` or ``batch``, else 0; `structure` are the values of what the model's shape
+    rests on (array sizes, aggregate counts, constant indices): if they differ, the program must be checked again.
     """
 
     lets: tuple[float, ...]
@@ -372,9 +371,9 @@ class Requirement(Resolved):
 class Model:
     """A checked program.
 
-    `attributes` starts with `BUILT_IN_ATTRIBUTES`; `observations` stand in order of first appearance, `init`
-    and `turn` first; an override stands in `lets` as that let's formula. `requirements` must hold of values
-    that depend on lets; `structure` are the expressions behind `Constants.structure`.
+    `attributes` starts with `BUILT_IN_ATTRIBUTES`; `observations` stand in order of first appearance, `init` and `turn`
+    first; an override stands in `lets` as that let's formula. `requirements` must hold of values that depend on lets;
+    `structure` are the expressions behind `Constants.structure`; `libraries` are the files that it uses.
     """
 
     source: SourceText
@@ -395,6 +394,7 @@ class Model:
     warnings: tuple[Diagnostic, ...] = ()
     requirements: tuple[Requirement, ...] = ()
     structure: tuple[Expression, ...] = ()
+    libraries: tuple[SourceText, ...] = ()
 
 
 BUILT_IN_ATTRIBUTES = ("serial", "turn_no", "cached", "computed", "new", "out", "think", "more", "forced")

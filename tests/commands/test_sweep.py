@@ -42,6 +42,15 @@ def test_the_table_with_its_knee(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[-1].startswith("knee at C = ")
 
 
+def test_the_table_of_a_sweep_that_is_too_coarse(capsys: pytest.CaptureFixture[str], queue: str) -> None:
+    loads = "Lambda=0.1,0.3,0.5,0.7,0.9"
+    assert cli.main(["sweep", queue, "--over", loads, "--horizon", "20000", "--replications", "4", "--quiet"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("knee at Lambda = 0.7 ")
+    assert "the sweep is too coarse to place it: from Lambda = 0.7 to 0.9" in last
+    assert last.endswith("add values between")
+
+
 def test_several_lets_are_several_tables(capsys: pytest.CaptureFixture[str], queue: str) -> None:
     arguments = ["--over", "Lambda=0.2:0.4:0.1", "--over", "Servers=1,2", "--metric", "stage.server.utilization"]
     assert cli.main(["sweep", queue, *arguments, "--replications", "2"]) == 0

@@ -170,7 +170,7 @@ def test_more_tasks_are_handed_out_only_as_others_come_back(monkeypatch: pytest.
     def values() -> Iterator[tuple[int, executors.Task]]:
         for number in range(20):
             taken.append(number)
-            yield number, executors.Task(program.source, "queue", (), (), number, 60.0, 0.0, False)
+            yield number, executors.Task(program.source, "queue", (), "", (), number, 60.0, 0.0, False)
 
     results = executors.run_all(values(), None)
     next(results)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serq_lab.experiments.curve import Curve
-from serq_lab.experiments.knee import Knee, NoKnee, bend, find_knee, shape_of
+from serq_lab.experiments.knee import Gap, Knee, NoKnee, bend, find_knee, shape_of
 from tests.experiments.sweeping import memory, queue
 from tests.experiments.test_curve import curve
 
@@ -76,6 +78,7 @@ def test_no_knee_with_the_reason(made: Curve, reason: str) -> None:
     assert isinstance(found, NoKnee)
     assert reason in found.reason
     assert str(found) == f"no knee: {found.reason}"
+    assert repr(found) == f"<{found}>"  # what a notebook shows
 
 
 def test_what_is_left_out_is_said() -> None:
@@ -86,6 +89,49 @@ def test_what_is_left_out_is_said() -> None:
         found.reason
         == "4 points count, and it takes 5 (3 of 7 are left out: failed, not steady, or work is turned away)"
     )
+
+
+CLIFF = np.array([10.0, 9.8, 9.6, 9.4, 2.0, 1.9, 1.8, 1.7, 1.6])
+
+
+def test_a_sweep_that_is_too_coarse_to_place_its_knee_says_so() -> None:
+    made = noisy(CLIFF, 0.01, x=np.arange(0, 45.0, 5))
+    knee = find_knee(made)
+    assert isinstance(knee, Knee)
+    assert knee.interval == (20, 20)  # the replications agree on the point, and know nothing of those between
+    assert knee.gap == Gap(15, 20, *made.mean[3:5])
+    assert str(knee).endswith(
+        '; the sweep is too coarse to place it: from x = 15 to 20 "m" goes from 9.4 to 2; add values between'
+    )
+
+
+def test_between_whole_numbers_one_apart_there_is_nothing_to_add() -> None:
+    knee = find_knee(noisy(CLIFF, 0.01))
+    assert isinstance(knee, Knee)
+    assert knee.gap is None
+    assert "coarse" not in str(knee)
+
+
+def test_a_fine_sweep_is_not_too_coarse() -> None:
+    x = np.linspace(0, 0.95, 39)
+    knee = find_knee(noisy(1 / (1 - x), 0.001, x=x))
+    assert isinstance(knee, Knee)
+    assert knee.gap is None
+
+
+def test_a_step_within_the_noise_is_no_gap() -> None:
+    made = noisy(CLIFF, 0.01, x=np.arange(0, 45.0, 5))
+    values = made.values.copy()
+    values[3] = np.linspace(-20, 38.8, values.shape[1])  # the mean is the same, and says nothing
+    knee = find_knee(replace(made, values=values))
+    assert isinstance(knee, NoKnee) or knee.gap is None
+
+
+def test_both_sides_of_a_knee_are_looked_at() -> None:
+    made = noisy(CLIFF[::-1], 0.01, x=np.arange(0, 45.0, 5))
+    knee = find_knee(made)
+    assert isinstance(knee, Knee)
+    assert knee.gap == Gap(20, 25, *made.mean[4:6])
 
 
 def test_the_load_of_a_queue_has_its_knee_below_one() -> None:

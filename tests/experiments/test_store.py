@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -19,10 +20,10 @@ from serq_lab import RunError
 from serq_lab.experiments import executors
 from serq_lab.experiments.store import Store, key_of
 from serq_lab.experiments.task import Result, Task
-from tests.experiments.sweeping import QUEUE, assert_same, queue
+from tests.experiments.sweeping import PROGRAMS, QUEUE, assert_same, queue
 
 ROOT = Path(__file__).parents[2]
-TASK = Task("text", "name", (("f", "1"),), (("A", 1.0), ("B", 2.0)), 2**64 - 1, None, 5.0, False)
+TASK = Task("text", "name", (("f", "1"),), "", (("A", 1.0), ("B", 2.0)), 2**64 - 1, None, 5.0, False)
 
 
 class Counting(ThreadPoolExecutor):
@@ -64,6 +65,88 @@ def test_another_text_is_another_run_and_another_name_is_not(tmp_path: Path) -> 
     assert n_runs(file) == 4
     assert n_runs(file, serq_lab.compile(QUEUE, name="renamed")) == 0
     assert n_runs(file, serq_lab.compile(QUEUE + "// a comment\n")) == 4
+
+
+REPLAY = """
+use "twice.sq";
+let Lambda = 0.5;
+stage server : fifo;
+workload { arrive poisson(Lambda); trace "turns.csv" ordered; }
+session { turn; run server (twice(out)); observe output = out; }
+run { horizon 100; warmup 0; }
+"""
+
+
+@pytest.fixture
+def replay(tmp_path: Path) -> Path:
+    """A program in two files of its own, with a trace."""
+    (tmp_path / "twice.sq").write_text("def twice(x) = 2 * x;")
+    (tmp_path / "turns.csv").write_text("0,1,10,1,0\n1,1,10,3,0\n")
+    program = tmp_path / "replay.sq"
+    program.write_text(REPLAY)
+    return program
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("turns.csv", "0,1,10,2,0\n1,1,10,5,0\n"), ("twice.sq", "def twice(x) = x;")]
+)
+def test_another_trace_or_library_is_another_run(replay: Path, tmp_path: Path, name: str, text: str) -> None:
+    resume = tmp_path / "rows.sqlite"
+    given: dict[str, Any] = {"over": {"Lambda": [0.2, 0.5]}, "replications": 2}
+    before = serq_lab.load(replay).sweep(**given, resume=resume).frame
+    assert n_runs(resume, serq_lab.load(replay), horizon=None, warmup=None, seed=None) == 0
+    (tmp_path / name).write_text(text)
+    after = serq_lab.load(replay).sweep(**given, resume=resume).frame
+    assert_same(after, serq_lab.load(replay).sweep(**given).frame)
+    assert (after["stage.server.mean_service"] != before["stage.server.mean_service"]).all()
+    assert n_runs(resume, serq_lab.load(replay), horizon=None, warmup=None, seed=None) == 0
+
+
+def test_a_file_that_comes_back_as_it_was_is_known(replay: Path, tmp_path: Path) -> None:
+    resume, trace = tmp_path / "rows.sqlite", tmp_path / "turns.csv"
+    given: dict[str, Any] = {"horizon": None, "warmup": None, "seed": None}
+    text = trace.read_text()
+    assert n_runs(resume, serq_lab.load(replay), **given) == 4
+    trace.write_text("0,1,10,7,0\n")
+    assert n_runs(resume, serq_lab.load(replay), **given) == 4
+    trace.write_text(text)
+    assert n_runs(resume, serq_lab.load(replay), **given) == 0
+
+
+def test_a_trace_that_was_not_there_is_no_finished_run(replay: Path, tmp_path: Path) -> None:
+    resume, trace = tmp_path / "rows.sqlite", tmp_path / "turns.csv"
+    program = serq_lab.load(replay)
+    text = trace.read_text()
+    trace.unlink()
+    with pytest.raises(RunError, match="there is no trace file"):
+        program.sweep({"Lambda": [0.5]}, replications=1, resume=resume)
+    trace.write_text(text)
+    assert program.sweep({"Lambda": [0.5]}, replications=1, resume=resume).frame["error"].tolist() == [""]
+
+
+def test_a_file_that_changes_on_the_way_stops_the_sweep(replay: Path, tmp_path: Path) -> None:
+    """A run with other files is not the run that was asked for, here and on a worker with files of its own."""
+    resume = tmp_path / "rows.sqlite"
+    program = serq_lab.load(replay)
+
+    class Changing(ThreadPoolExecutor):
+        def submit(self, function: Any, /, *given: Any, **more: Any) -> Any:
+            (tmp_path / "turns.csv").write_text("0,1,10,9,0\n")
+            return super().submit(function, *given, **more)
+
+    with (
+        Changing(1) as executor,
+        pytest.raises(RunError, match=r'the trace or a library of ".*\breplay.sq" is another'),
+    ):
+        program.sweep({"Lambda": [0.2, 0.5]}, replications=2, resume=resume, executor=executor)
+    assert n_kept(resume) == 0
+
+
+def test_a_library_that_changes_after_loading_stops_the_sweep(replay: Path, tmp_path: Path) -> None:
+    program = serq_lab.load(replay)
+    (tmp_path / "twice.sq").write_text("def twice(x) = 3 * x;")
+    with pytest.raises(RunError, match="load the program again"):
+        program.sweep({"Lambda": [0.5]}, replications=1)
 
 
 def test_another_version_is_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,10 +196,17 @@ def test_a_file_of_another_kind(tmp_path: Path) -> None:
 
 
 SWEEP = """
-import serq_lab, sys
-found = serq_lab.load("tutorial/programs/02-memory.sq").sweep(
-    {"C": range(4, 12)}, replications=5, horizon=100000, resume=sys.argv[1])
+import json, serq_lab, sys
+given = json.loads(sys.argv[3])
+serq_lab.load(sys.argv[1]).sweep(given.pop("over"), resume=sys.argv[2], **given)
 """
+GRIDS: dict[str, dict[str, Any]] = {
+    "02-memory.sq": {"over": {"C": list(range(4, 12))}, "replications": 5, "horizon": 100_000},
+    "05-engine.sq": {
+        "over": {"Lambda": [0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5]},
+        "replications": 5, "horizon": 2000, "warmup": 200,
+    },
+}  # fmt: skip
 
 
 def n_kept(file: Path) -> int:
@@ -131,9 +221,11 @@ def n_kept(file: Path) -> int:
     return int(n)
 
 
-def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
-    file = tmp_path / "rows.sqlite"
-    process = subprocess.Popen([sys.executable, "-c", SWEEP, str(file)], cwd=ROOT)
+@pytest.mark.parametrize("name", GRIDS)
+def test_killed_half_way_and_resumed(tmp_path: Path, name: str) -> None:
+    file, program = tmp_path / "rows.sqlite", serq_lab.load(PROGRAMS / name)
+    command = [sys.executable, "-c", SWEEP, str(PROGRAMS / name), str(file), json.dumps(GRIDS[name])]
+    process = subprocess.Popen(command, cwd=ROOT)
     until = time.monotonic() + 120
     while n_kept(file) < 10 and process.poll() is None and time.monotonic() < until:
         time.sleep(0.002)
@@ -141,12 +233,12 @@ def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
     assert process.wait(timeout=30) == -signal.SIGKILL
     kept = n_kept(file)
     assert 10 <= kept < 40
-    program = serq_lab.load(ROOT / "tutorial" / "programs" / "02-memory.sq")
-    settings: dict[str, Any] = {"replications": 5, "horizon": 100000}
     with Counting() as executor:
-        resumed = program.sweep({"C": range(4, 12)}, executor=executor, resume=file, **settings)
+        resumed = program.sweep(executor=executor, resume=file, **GRIDS[name])
     assert executor.n_runs == 40 - kept
-    assert_same(resumed.frame, program.sweep({"C": range(4, 12)}, **settings).frame)
+    whole = program.sweep(**GRIDS[name])
+    assert_same(resumed.frame, whole.frame)
+    assert (whole.frame["error"] == "").all()
 
 
 def test_a_cluster_writes_nothing_itself(tmp_path: Path) -> None:

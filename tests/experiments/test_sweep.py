@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -11,7 +12,7 @@ import serq_lab
 from serq_lab import InternalError, ProgramError, RunError
 from serq_lab.experiments import Sweep, task
 from serq_lab.experiments.task import flat, replication_seed
-from tests.experiments.sweeping import assert_same, memory, queue
+from tests.experiments.sweeping import PROGRAMS, assert_same, memory, queue
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,22 @@ def test_the_first_replication_is_a_single_run_field_by_field() -> None:
         assert row[name] == value or (math.isnan(row[name]) and math.isnan(value)), name
     names = {name.rpartition(".")[0] for name in row.index if "." in name}
     assert names == {"run", "observe.response", "stage.server"}
+
+
+def test_every_field_of_a_report_has_a_column() -> None:
+    text = (PROGRAMS / "05-engine.sq").read_text().replace("session {", "gauge busy = used(kv);\n\nsession {", 1)
+    program = serq_lab.compile(text)
+    columns = program.sweep({"Lambda": [0.5]}, replications=1, horizon=50, warmup=5).frame.columns
+    written = json.loads(program.run(horizon=50, warmup=5).to_json())
+    assert written["gauges"]
+    for word, rows in (("observe", written["observes"]), ("gauge", written["gauges"])):
+        fields = {f"{word}.{name}.{field}" for name, row in rows.items() for field in row}
+        assert {name.replace(".ci", ".half_width") for name in fields} <= set(columns)
+    for word, rows in (("stage", written["stages"]), ("pool", written["pools"])):
+        fields = {f"{word}.{row['name']}.{field}" for row in rows for field in row if field not in ("name", "index")}
+        assert fields <= set(columns)
+    alone = {name for name, value in written.items() if not isinstance(value, list | dict)} - {"serq_version", "seed"}
+    assert {f"run.{name}" for name in alone} <= set(columns)
 
 
 def test_rows_stand_in_order_of_the_grid() -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import nbformat
 import pytest
+from nbclient import NotebookClient
 
 import serq_lab
 from serq_lab import cli
 from serq_lab.notebook.files import copy_tutorial, heading, write_notebook
 from serq_lab.reading import tutorial_folder
-from tests.notebook.programs import MEMORY, SMALL
+from tests.notebook.programs import MEMORY, ROOT, SMALL
 
 
 def cells_of(path: Path) -> list[nbformat.NotebookNode]:
@@ -36,6 +40,24 @@ def test_a_lab_notebook(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "memory.explore()" in texts
     assert any(text.startswith('sweep = memory.sweep({"C": [3, ') for text in texts)
     assert 'sweep.knee("observe.admit_wait.mean", by="C")' in texts
+
+
+def test_a_lab_notebook_runs_from_the_top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through a real kernel: every cell shows what it is there for."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    program = tmp_path / "small.sq"
+    program.write_text(SMALL)
+    assert cli.main(["notebook", str(program)]) == 0
+    notebook = nbformat.read(tmp_path / "small.ipynb", as_version=4)
+    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    load, cell, panel, sweep, knee = (each for each in client.execute().cells if each.cell_type == "code")
+    assert load.outputs == []
+    assert cell.outputs[-1].data["text/plain"].startswith("run: horizon ")
+    assert "<img " in panel.outputs[0].data["text/html"]
+    (picture,) = sweep.outputs
+    assert base64.b64decode(picture.data["image/png"]).startswith(b"\x89PNG")
+    assert "means with 95% intervals" in picture.data["text/plain"]
+    assert re.match("<(no )?knee", knee.outputs[0].data["text/plain"])
 
 
 def test_what_others_can_open(tmp_path: Path) -> None:

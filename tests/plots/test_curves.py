@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from serq_lab.experiments.knee import Knee, NoKnee
+from serq_lab.experiments.knee import Gap, Knee, NoKnee
 from serq_lab.plots import alt_text, plot_curve
 from serq_lab.plots.style import AMBER, BLUE, ORANGE, PictureAxes, png
 from tests.experiments.sweeping import memory
@@ -35,7 +35,7 @@ def test_the_chapter_with_its_hollow_point_and_its_knee() -> None:
     assert {marker for x, marker, _ in drawn if x < 9} == {"s"}
     assert {marker for x, marker, _ in drawn if x > 10} == {"o"}
     (share,) = [text.get_text() for text in ax.texts]
-    assert share.endswith("% turned away")
+    assert share.endswith("% away")
     assert 24 < float(share.partition("%")[0]) < 26
     knee = found.knee("observe.admit_wait.mean")
     assert isinstance(knee, Knee)
@@ -65,6 +65,13 @@ def test_a_point_that_is_not_steady_does_not_say_how_high_the_picture_is() -> No
     ax = plot_curve(curve([[1, 2], [3, 4], [900, 1000]], unsteady=("", "", "population not settled")))
     assert ax.get_ylim()[1] == pytest.approx(1.4 * 3.5)
     assert [text.get_text() for text in ax.texts] == ["950"]
+    (cross,) = [line for line in ax.lines if line.get_marker() == "x"]
+    assert isinstance(ax, PictureAxes)
+    png(ax)
+    ((x, y),) = cross.get_transform().transform(cross.get_xydata())
+    left, right = ax.transData.transform([(1.9, 0), (2.1, 0)])[:, 0]
+    assert left < x < right
+    assert ax.bbox.y0 + 0.9 * ax.bbox.height < y < ax.bbox.y1
     ax.set_yscale("log")
     assert len(png(ax)) > 1000
 
@@ -89,6 +96,33 @@ def test_another_statistic_below() -> None:
     assert lower.get_ylim()[1] > 30
     with pytest.raises(ValueError, match="a second panel needs a figure of its own"):
         plot_curve(made, below=made, ax=upper)
+
+
+def test_a_knee_that_a_coarse_sweep_cannot_place_is_hatched_and_said() -> None:
+    made = curve([[10, 9.9], [9.8, 9.7], [2, 1.9], [1.8, 1.7], [1.6, 1.5]], x=np.arange(0, 25.0, 5))
+    knee = Knee("m", "x", 10, 1.95, (10, 10), Gap(5, 10, 9.75, 1.95))
+    ax = plot_curve(made, knee)
+    hatched = [patch for patch in ax.patches if patch.get_hatch()]
+    assert [(patch.get_x(), patch.get_width()) for patch in hatched] == [(5, 5)]
+    assert "too coarse to place it" in ax.get_title(loc="left")
+    assert "too coarse to place it" in alt_text(ax)
+    assert "bends somewhere here: too coarse" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert isinstance(ax, PictureAxes)
+    assert len(png(ax)) > 1000
+
+
+def test_no_words_of_a_lower_panel_lie_on_others() -> None:
+    away, over = np.array([0.25, 0, 0, 0, 0]), ("", "", *["population not settled"] * 3)
+    made = curve([[1, 2], [3, 4], [90, 91], [400, 401], [900, 901]], turned_away=away, unsteady=over)
+    ax = plot_curve(made, Knee("m", "x", 1, 3.5, (1, 1)), below=made)
+    assert isinstance(ax, PictureAxes)
+    png(ax)
+    lower = ax.figure.axes[1]
+    assert [text.get_text() for text in lower.texts] == ["90.5", "400", "900"]
+    boxes = [text.get_window_extent() for text in lower.texts]
+    assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
+    assert all(lower.bbox.y0 < box.y0 and box.y1 < lower.bbox.y1 for box in boxes)
+    assert [line.get_xdata()[0] for line in lower.lines if line.get_color() == AMBER] == [1]
 
 
 def test_axes_that_are_given_are_used() -> None:

@@ -11,7 +11,7 @@ from serq_lab.plots.style import png
 from serq_lab.plots.timeline import Rank, blocked, ranks
 from serq_lab.report.pool_log import Waiting
 from tests.experiments.sweeping import PROGRAMS, memory
-from tests.report.test_pool_log import BY_HAND, by_hand
+from tests.report.test_pool_log import BY_HAND, PREEMPTS, by_hand
 
 ONE, TWO = Waiting(1, 3.0), Waiting(2, 2.0)
 
@@ -98,3 +98,27 @@ def test_a_pool_that_is_not_there() -> None:
         plot_timeline(memory(), 0, 10, pool="kv")
     with pytest.raises(KeyError, match="the program has no pool"):
         plot_timeline(serq_lab.load(PROGRAMS / "01-queue.sq"), 0, 10)
+
+
+def test_a_preempted_hold_is_crossed_where_its_session_waits_at_another_pool() -> None:
+    ax = plot_timeline(serq_lab.compile(PREEMPTS), 0, 20, pool="kv")
+    (crosses,) = [line for line in ax.lines if line.get_marker() == "X"]
+    assert crosses.get_xdata().tolist() == [3.0, 5.0]
+    assert "preempted" in {text.get_text() for text in ax.get_legend().get_texts()}
+    assert ", 2 preemptions" in alt_text(ax)
+    assert [text.get_text() for text in ax.figure.axes[1].texts] == [
+        "nobody waits here: a hold waits at the first of its pools"
+    ]
+
+
+def test_thin_boxes_are_not_all_outline() -> None:
+    text = (
+        "pool kv { cap 1000; } stage far : delay; workload { arrive batch(1); }"
+        "session { hold kv (N) { run far (1); } }"
+    )
+    outlines = {}
+    for n in (5, 500):
+        program = serq_lab.compile(f"let N = {n}; {text} run {{ horizon 9; }}")
+        (box,) = patches(plot_timeline(program, 0, 9))
+        outlines[n] = box.get_linewidth()
+    assert outlines[5] == 0 < outlines[500]

@@ -99,6 +99,55 @@ def test_a_hold_that_grows_has_steps() -> None:
     assert hold.end == 2.0
 
 
+PREEMPTS = """
+let N = 2;
+pool reqs { cap N; admit via engine; }
+pool kv { cap 12; preempt lifo; }
+stage engine : step { budget 8; memory kv; cost 1; }
+workload { arrive batch(N); }
+session { hold reqs (1), kv (4) { run engine prefill (4) growing kv; run engine decode (6) growing kv; } }
+run { horizon 100; }
+"""
+# Both prefill four tokens until 1, and decode one a unit of time. At 3 they have 6 + 6 of 12 units, and at the start of
+# the next iteration the younger one loses its units. It comes back at 4, behind an iteration, and finds room for four,
+# which are gone again at 5. The first has its ten units at 7 and ends; the other starts anew.
+
+
+@pytest.mark.parametrize("pool", ["reqs", "kv"])
+def test_a_preempted_hold_is_known_in_every_pool_of_it(pool: str) -> None:
+    """Its session waits at the first pool of the hold, wherever the units were short."""
+    log = serq_lab.compile(PREEMPTS).pool_logs(0, 20)[pool]
+    assert [(hold.session, hold.start, hold.end, hold.is_preempted) for hold in log.holds] == [
+        (1, 0.0, 3.0, True),
+        (0, 0.0, 7.0, False),
+        (1, 4.0, 5.0, True),
+        (1, 7.0, 14.0, False),
+    ]
+
+
+def test_a_hold_that_is_executed_again_at_once_was_preempted() -> None:
+    program = serq_lab.compile(
+        "pool kv { cap 8; preempt lifo; } stage far : delay; workload { arrive batch(2); }"
+        "session { hold kv (serial == 0 ? 3 : now > 0 ? 1 : 4) { run far (1); grow kv (serial == 0 ? 3 : 0);"
+        " run far (1); } } run { horizon 9; }"
+    )
+    log = program.pool_logs(0, 5)["kv"]
+    assert [(hold.session, hold.start, hold.end, hold.is_preempted) for hold in log.holds] == [
+        (1, 0.0, 1.0, True),
+        (0, 0.0, 2.0, False),
+        (1, 1.0, 3.0, False),
+    ]
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_as_many_holds_are_preempted_as_the_report_counts(n: int) -> None:
+    program = serq_lab.compile(PREEMPTS)
+    log = program.pool_logs(0, 100, {"N": n})["kv"]
+    preemptions = program.run({"N": n}).pool["kv"].preemptions
+    assert preemptions >= 2
+    assert sum(hold.is_preempted for hold in log.holds) == sum(count for _, count in log.preemptions) == preemptions
+
+
 def test_a_queue_by_keys_has_no_head_of_line() -> None:
     keyed = serq_lab.compile(BY_HAND.replace("cap C;", "cap C; queue by (units);"))
     assert not keyed.pool_logs(0, 5)["mem"].is_fifo

@@ -17,14 +17,20 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from serq_lab.notebook.panel.figures import Lets, Result, half_width, spoken
+from serq_lab.notebook.panel.labels import Box, dense, place
 
 WIDTH, HEIGHT = 560, 340  # CSS pixels
-TITLE_WIDTH = 84  # characters of a line
+TITLE_WIDTH = 84  # characters of a line, at most
+TITLE_SIZES = ((9.0, 3), (7.5, 99))  # points, and how many lines are set in them
+BOTTOM, TOP = 0.135, 0.87  # of the axes; a long title takes from them
 SCALE = 1.5  # pixels of the picture for one of those
+
+TIED = "\N{NO-BREAK SPACE}"
 
 CURVE, PRESENT, PINNED, INK = "#0b5fa5", "#b34700", "#5f5f5f", "#222222"
 
@@ -49,16 +55,15 @@ class Picture:
         with _DRAWING:
             self._figure = figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100), dpi=100 * SCALE, facecolor="white")
             FigureCanvasAgg(figure)
-            self._title = figure.text(0.02, 0.94, "", fontsize=9, color=INK, va="center")
-            self._axes = axes = figure.add_axes((0.115, 0.135, 0.86, 0.735))
+            self._title = figure.text(0.02, 0.98, "", color=INK, va="top")
+            self._axes = axes = figure.add_axes((0.115, BOTTOM, 0.86, TOP - BOTTOM))
             (self._line,) = axes.plot([], [], "o-", color=CURVE, linewidth=1.6, markersize=4.5, zorder=2)
             (self._hollow,) = axes.plot([], [], "o", color=CURVE, mfc="white", ms=5.5, zorder=3)
             (self._ring,) = axes.plot([], [], "o", color=PRESENT, ms=11, fillstyle="none", mew=2, zorder=4)
             self._here = axes.axvline(0, color=PRESENT, linewidth=0.8, alpha=0.6)
             self._pinned = axes.axhline(0, color=PINNED, linewidth=1.2, linestyle=(0, (4, 3)))
-            self._value = axes.annotate(
-                "", (0, 0), (9, 9), textcoords="offset points", color=PRESENT, fontsize=10, weight="bold"
-            )
+            self._value = figure.text(0, 0, "", color=PRESENT, fontsize=10, weight="bold", va="bottom", transform=None)
+            self._value.set_path_effects([withStroke(linewidth=3, foreground="white")])
             self._band = axes.fill_between([], [], [], color=CURVE, alpha=0.18, linewidth=0, zorder=1)
             self._key = axes.text(0.99, 0.98, "", transform=axes.transAxes, ha="right", va="top", fontsize=8, color=INK)
             axes.grid(color="#dddddd", linewidth=0.6)
@@ -81,13 +86,28 @@ class Picture:
             The run to compare with; a line across.
         """
         with _DRAWING:
-            self._title.set_text(title(view, present.lets))
+            self._place_title(view, present.lets)
             self._place_curve(view, curve)
             self._place_marks(view, present, pinned)
             self._place_axes(view)
+            self._place_value()
             buffer = BytesIO()
             self._figure.savefig(buffer, format="png", dpi="figure", pil_kwargs={"compress_level": 1})
             return buffer.getvalue()
+
+    def _place_title(self, view: View, lets: Lets) -> None:
+        """All of the title, whatever it takes: more lines, and then smaller letters."""
+        for size, most in TITLE_SIZES:
+            self._title.set_fontsize(size)
+            for width in range(round(TITLE_WIDTH * TITLE_SIZES[0][0] / size), 20, -3):
+                self._title.set_text(title(view, lets, width))
+                extent = self._title.get_window_extent()
+                if extent.x1 <= 0.99 * self._figure.bbox.width:
+                    break
+            if self._title.get_text().count("\n") < most:
+                break
+        top = min(TOP, extent.y0 / self._figure.bbox.height - 0.03)
+        self._axes.set_position((0.115, BOTTOM, 0.86, max(top - BOTTOM, 0.3)))
 
     def _place_curve(self, view: View, curve: Mapping[float, Result]) -> None:
         xs = np.array(sorted(curve))
@@ -104,7 +124,6 @@ class Picture:
         self._here.set_xdata([here, here])
         self._ring.set_data([here] if is_known else [], [value] if is_known else [])
         self._value.set_text(f"{value:.4g}" if is_known else "")
-        self._value.xy = (here, value if is_known else 0.0)
         before = math.nan if pinned is None else _figure(pinned, view)
         self._pinned.set_visible(math.isfinite(before))
         self._pinned.set_ydata([before, before])
@@ -129,6 +148,21 @@ class Picture:
         axes.set_xlabel(view.axis, color=INK, fontsize=10)
         axes.set_ylabel(spoken(view.statistic), color=INK, fontsize=10)
 
+    def _place_value(self) -> None:
+        """The value of the marked point beside it, where no line is."""
+        if not self._value.get_text():
+            return
+        pixels, area = self._axes.transData.transform, self._axes.bbox
+        lines = [dense(pixels(self._line.get_xydata()))]
+        if self._pinned.get_visible():
+            y = float(pixels((0.0, float(np.ravel(self._pinned.get_ydata())[0])))[1])
+            lines.append(dense(np.array([(area.x0, y), (area.x1, y)])))
+        point, extent = pixels(self._ring.get_xydata())[0], self._value.get_window_extent()
+        key = Box(*self._key.get_window_extent().extents)
+        size = extent.width, extent.height
+        box = place((point[0], point[1]), size, Box(*area.extents), np.concatenate(lines), [key])
+        self._value.set_position((box.left, box.bottom))
+
     def _y_limits(self) -> tuple[float, float]:
         """From the least to the greatest of what is shown, intervals too, but not below 0 for their sake."""
         lines = [self._line, self._ring, *([self._pinned] if self._pinned.get_visible() else [])]
@@ -143,11 +177,11 @@ class Picture:
         return low - margin, high + 4 * margin  # with room for the key above the curve
 
 
-def title(view: View, lets: Lets) -> str:
-    """``admit_wait mean over C; now C = 6, Lambda = 0.8``: whose picture this is."""
+def title(view: View, lets: Lets, width: int = TITLE_WIDTH) -> str:
+    """``admit_wait mean over C; marked: C = 6, Lambda = 0.8``: whose picture this is, in lines of `width`."""
     ordered = sorted(lets, key=lambda pair: pair[0] != view.axis)
-    values = ", ".join(f"{name} = {value:.6g}" for name, value in ordered)
-    return fill(f"{spoken(view.statistic)} over {view.axis}; marked: {values}", TITLE_WIDTH)
+    values = ", ".join(f"{name}{TIED}={TIED}{value:.6g}" for name, value in ordered)
+    return fill(f"{spoken(view.statistic)} over {view.axis}; marked: {values}", width).replace(TIED, " ")
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:

@@ -26,7 +26,8 @@ MAX_LIBRARIES = 100
 
 @dataclass
 class Parts:
-    """A program's items; `definitions` are in the order in which they may use each other."""
+    """A program's items; `definitions` are in the order in which they may use each other, `libraries` as they are
+    used."""
 
     lets: list[nodes.Let] = field(default_factory=list)
     definitions: dict[str, nodes.Definition] = field(default_factory=dict)
@@ -38,6 +39,7 @@ class Parts:
     server: nodes.Server | None = None
     share: nodes.Share | None = None
     run: nodes.RunBlock | None = None
+    libraries: list[SourceText] = field(default_factory=list)
 
 
 def _real_path(path: str) -> str:
@@ -177,6 +179,7 @@ class Gathering:
         if text is None:
             return
         library = SourceText(text, path)
+        self.parts.libraries.append(library)
         try:
             tree = parse(library)
         except ProgramError as error:

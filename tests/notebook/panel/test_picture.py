@@ -42,7 +42,7 @@ def test_its_size_and_its_colours() -> None:
 def test_the_mark_stands_at_the_present_value() -> None:
     picture = Picture()
     places = []
-    for x in VIEW.values:
+    for x in VIEW.values[:-1]:  # the last has its value to the left
         drawn = pixels(picture.draw(VIEW, RESULTS[x], RESULTS, None))
         columns = np.where((np.abs(drawn - np.array(PRESENT)).max(axis=2) < 12).sum(axis=0) > 8)[0]
         places.append(columns.min())
@@ -56,6 +56,25 @@ def test_the_title_names_every_value() -> None:
     assert title(VIEW, RESULTS[2.0].lets) == "w mean over C; marked: C = 2, S = 1"
     long = title(VIEW, tuple((f"Constant{n}", 1 / 3) for n in range(9)))
     assert max(map(len, long.splitlines())) <= 84
+    assert all(f"Constant{n} = 0.333333" in line for n, line in enumerate(_lines_with_constants(long)))
+
+
+def _lines_with_constants(text: str) -> list[str]:
+    """For each of nine constants the line that it is in, whole."""
+    return [next(line for line in text.splitlines() if f"Constant{n} " in line) for n in range(9)]
+
+
+@pytest.mark.parametrize("n", [1, 4, 8, 20])
+def test_no_title_is_cut_or_lies_on_the_picture(n: int) -> None:
+    lets = (("C", 2.0), *((f"max_tokens_{k}", 2048.125 + k) for k in range(n)))
+    drawn = pixels(Picture().draw(VIEW, RESULTS[2.0]._replace(lets=lets), RESULTS, None))
+    dark = np.abs(drawn - 255).max(axis=2) > 60
+    height, width = dark.shape
+    assert not dark[:, width - 3 :].any()
+    assert not dark[:3].any()
+    rows = np.flatnonzero(dark[:, : round(0.1 * width)].any(axis=1))  # left of the axes: title, then labels
+    assert rows[0] < 0.1 * height
+    assert np.diff(rows).max() > 3
 
 
 def test_the_same_again_is_the_same_picture_whatever_was_drawn_between() -> None:
@@ -63,6 +82,18 @@ def test_the_same_again_is_the_same_picture_whatever_was_drawn_between() -> None
     first = picture.draw(VIEW, RESULTS[2.0], RESULTS, RESULTS[1.0])
     picture.draw(View("observe.w.half_width", "S", (0.01, 0.1, 1.0, 10.0)), RESULTS[3.0], {}, None)
     assert picture.draw(VIEW, RESULTS[2.0], RESULTS, RESULTS[1.0]) == first
+
+
+@pytest.mark.parametrize(
+    "ys", [(10.0, 5.0, 4.0, 5.0, 10.0), (1.0, 2.0, 3.0, 4.0, 5.0), (5.0, 4.0, 3.0, 2.0, 1.0), (7.0,) * 5]
+)
+def test_the_value_lies_on_no_line(ys: tuple[float, ...]) -> None:
+    curve = {x: result(x, y, 0.0) for x, y in zip(VIEW.values, ys, strict=True)}
+    for x in VIEW.values:
+        picture = Picture()
+        with_value = pixels(picture.draw(VIEW, curve[x], curve, None))
+        picture._value.set_visible(False)
+        assert n_of(CURVE, pixels(picture.draw(VIEW, curve[x], curve, None))) == n_of(CURVE, with_value)
 
 
 def test_a_point_that_turned_work_away_is_hollow() -> None:
