@@ -133,7 +133,8 @@ def evict(run: Row, p: int, e: int, wanted: float) -> int:
         entry.units -= units
         if owner >= 0:
             show_own(run, e)
-    run.n_evictions += 1
+    if owner >= 0 and session_at(run, owner).place == Place.QUEUED:
+        run.n_evictions_seen += 1
     pool.evicted_units += units
     set_cached(run, p, 0.0 if pool.n_entries == 0 else pool_shown_at(run, p).cached - units)
     if tier < 0 or not is_spilled(run, p, vector):

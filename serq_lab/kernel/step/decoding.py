@@ -19,7 +19,7 @@ from serq_lab.kernel.statistics import record_gauges
 from serq_lab.kernel.step.iteration import count_scheduled, is_wanted
 from serq_lab.kernel.step.planning import is_next_admitted
 from serq_lab.kernel.step.tokens import record_gap
-from serq_lab.kernel.storage.access import load_float
+from serq_lab.kernel.storage.access import load_float, rarely
 from serq_lab.kernel.storage.event_heap import next_time, schedule
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
@@ -45,30 +45,37 @@ def run_on(run: Row, i: int) -> bool:
     """
     if not is_alike(run, i):
         return False
-    due = next_time(run)
-    n_left = MOST_IN_PLACE
-    take_tokens(run, i, 0)
+    n_left, n_done, can_grow = MOST_IN_PLACE, 0, False
     stage = stage_at(run, i)
-    while stage.least_work >= 2.0:
+    while True:
+        # Tokens of the iterations that were repeated; the holds of those that go on reach one more.
+        n_seen = run.n_evictions_seen
+        has_grown = take_tokens(run, i, n_done, can_grow)
+        if stage.least_work < 2.0 or not has_grown or (run.n_evictions_seen > n_seen and is_next_admitted(run, i)):
+            break
         # As often all residents can take one more token after the one that the iteration gives.
         n = np.floor(min(stage.least_work - 1.0, stage.least_room))
-        if n < 1.0:
-            n_evictions = run.n_evictions
-            if not grow_residents(run, i) or (run.n_evictions > n_evictions and is_next_admitted(run, i)):
-                return False
-            n = max(np.floor(min(stage.least_work - 1.0, stage.least_room)), 1.0)
-            if run.n_gauges > 0:
-                record_gauges(run)
-        n_done = repeat(run, i, int(min(n, n_left)), due)
+        if n < 1.0 and not can_grow:
+            n_done, can_grow = 0, True
+            continue
+        if can_grow and run.n_gauges > 0:
+            record_gauges(run)
+        due = next_time(run)
+        n_done = repeat(run, i, int(min(max(n, 1.0), n_left)), due)
         n_left -= n_done
         end = stage.iteration_start + stage.iteration_cost
         if n_left == 0 or not (end < due and end <= run.horizon):
+            take_tokens(run, i, n_done, False)
+            note_tokens(run, i)
             run.events -= 1
             run.order -= 1
             schedule(run, stage.iteration_cost, EventKind.ITERATION_END, i)
             return True
         run.now = end
         board_at(run, 0).now = end
+        can_grow = stage.least_work - n_done >= 2.0 and stage.least_room - n_done < 1.0
+    if n_left < MOST_IN_PLACE:
+        note_tokens(run, i)
     return False
 
 
@@ -97,31 +104,74 @@ def is_alike(run: Row, i: int) -> bool:
 
 
 @kernel
-def grow_residents(run: Row, i: int) -> bool:
-    """Let the holds of all residents reach one token more; false where that needs more than eviction.
+def take_tokens(run: Row, i: int, n: int, can_grow: bool) -> bool:
+    """Each resident has had n tokens more; the least work and room that any has left are noted.
 
-    Holds that grew before that stay as they are: planning the iteration as usual lets them grow first, too.
+    With `can_grow` a hold that cannot take one more token grows. False where that needs more than eviction: holds that
+    grew before that stay as they are, for planning the iteration as usual lets them grow first, too.
     """
-    least = math.inf
+    stage = stage_at(run, i)
+    least_work, least_room = math.inf, math.inf
+    has_grown, is_larger = True, False
+    s = stage.scheduled_head
+    while s >= 0:
+        session = session_at(run, s)
+        session.work -= n
+        least_work = min(least_work, session.work)
+        a = session.growing
+        if a >= 0:
+            allocation = allocation_at(run, a)
+            allocation.position += n
+            room = allocation.units - allocation.position
+            if rarely(can_grow and room < 1.0 and has_grown):
+                has_grown = extend(run, i, a)
+                is_larger = True
+                room = allocation_at(run, a).units - allocation_at(run, a).position
+            least_room = min(least_room, room)
+        s = session_at(run, s).scheduled_next
+    stage.least_work, stage.least_room = least_work, least_room
+    if is_larger and has_grown and stage.cost_reads_kv:
+        show_decodes(run, i)
+        stage.iteration_cost = evaluate(run, stage.cost, NO_SESSION)
+    return has_grown and stage.iteration_cost >= 0.0
+
+
+@kernel
+def extend(run: Row, i: int, a: int) -> bool:
+    """Let an allocation of a resident reach one token more; false if it does not fit."""
+    stage, allocation = stage_at(run, i), allocation_at(run, a)
+    before = allocation.units
+    short = allocation.position + 1.0 - before
+    units = round_up(before + short, pool_at(run, allocation.pool).block)
+    if short > 0.0 and not grow_allocation(run, a, units):
+        return False
+    if allocation_at(run, a).pool == stage.memory:
+        stage.scheduled_kv += allocation_at(run, a).units - before
+    return True
+
+
+@inlined
+def show_decodes(run: Row, i: int) -> None:
+    """Put on the board what the cost may read of an iteration in which all residents decode."""
+    stage, board = stage_at(run, i), board_at(run, 0)
+    block = pool_at(run, stage.memory).block if stage.memory >= 0 else 1.0
+    if rarely(not (block > 0.0 and block == np.floor(block))):  # else units are whole, and their sums exact
+        count_scheduled(run, i)
+        return
+    n = stage.n_scheduled
+    board.residents, board.decoders, board.tokens = n, n, n
+    board.kv_decode, board.kv_prefill, board.prefilled, board.attention = stage.scheduled_kv, 0.0, 0.0, 0.0
+
+
+@kernel
+def note_tokens(run: Row, i: int) -> None:
+    """Each resident has had its last token when the iteration that runs, or is over now, started."""
+    start = stage_at(run, i).iteration_start
     s = stage_at(run, i).scheduled_head
     while s >= 0:
         session = session_at(run, s)
-        if session.growing >= 0:
-            a = session.growing
-            allocation = allocation_at(run, a)
-            short = allocation.position + 1.0 - allocation.units
-            units = round_up(allocation.units + short, pool_at(run, allocation.pool).block)
-            if short > 0.0 and not grow_allocation(run, a, units):
-                return False
-            allocation = allocation_at(run, a)
-            least = min(least, allocation.units - allocation.position)
-        s = session_at(run, s).scheduled_next
-    stage = stage_at(run, i)
-    stage.least_room = least
-    if stage.cost_reads_kv:
-        count_scheduled(run, i)
-        stage.iteration_cost = evaluate(run, stage.cost, NO_SESSION)
-    return stage.iteration_cost >= 0.0
+        session.token_at, session.token_stage, session.decode_turn = start, i, session.token_turn
+        s = session.scheduled_next
 
 
 @kernel
@@ -154,25 +204,4 @@ def repeat(run: Row, i: int, most: int, due: float) -> int:
     run.order += n
     run.now = start
     board_at(run, 0).now = start
-    take_tokens(run, i, n)
     return n
-
-
-@inlined
-def take_tokens(run: Row, i: int, n: int) -> None:
-    """Each resident has had n tokens, the last of them now; the least work and room that any has left are noted."""
-    stage = stage_at(run, i)
-    work, room = math.inf, math.inf
-    s = stage.scheduled_head
-    while s >= 0:
-        session = session_at(run, s)
-        session.work -= n
-        work = min(work, session.work)
-        if n > 0:
-            session.token_at, session.token_stage, session.decode_turn = run.now, i, session.token_turn
-        if session.growing >= 0:
-            allocation = allocation_at(run, session.growing)
-            allocation.position += n
-            room = min(room, allocation.units - allocation.position)
-        s = session.scheduled_next
-    stage.least_work, stage.least_room = work, room

@@ -34,6 +34,7 @@ def start_iteration(run: Row, i: int) -> None:
         return
     stage = stage_at(run, i)
     n_decodes = count_scheduled(run, i)
+    scheduled_kv = board_at(run, 0).kv_decode
     cost = evaluate(run, stage.cost, NO_SESSION)
     if not cost >= 0.0:
         fail(run, FailureKind.COST, stage.cost_span, cost)
@@ -48,6 +49,7 @@ def start_iteration(run: Row, i: int) -> None:
     stage.is_running = 1
     stage.iterations += 1
     stage.iteration_start, stage.iteration_cost, stage.tokens = run.now, cost, board_at(run, 0).tokens
+    stage.scheduled_kv = scheduled_kv
     show_iteration(run, i, kind, n_decodes)
     show_busy(run, i)
     schedule(run, cost, EventKind.ITERATION_END, i)

@@ -87,7 +87,7 @@ STAGE = record(
     # an engine: residents in order of admission, those with tokens in the present iteration
     reads_kv=I8, cost_reads_kv=I8, is_running=I8, is_planning=I8, is_admitting=I8, has_prefill=I8,
     is_steady=I8, left=F8, left_to_admit=F8, chunk_now=F8, tokens=F8, iteration_start=F8, iteration_cost=F8,
-    least_work=F8, least_room=F8,
+    least_work=F8, least_room=F8, scheduled_kv=F8,
     resident_head=I8, resident_tail=I8, first_untaken=I8, scheduled_head=I8, scheduled_tail=I8, n_scheduled=I8,
     n_residents=F8, n_decoders=F8, kv_decode=F8, kv_prefill=F8,
     iterations=I8, kind_since=F8, iteration_kind=I8, prefill_only_time=F8, decode_only_time=F8, mixed_time=F8,
@@ -171,7 +171,8 @@ RUN = record(
     is_calm=I8, is_stepwise=I8,
     # counters and clocks
     now=F8, order=I8, has_begun=I8, has_open_top=I8, is_planning=I8, events=I8, arrivals=I8, ended=I8,
-    live=I8, admission=I8, n_preemptions=I8, n_evictions=I8, n_at_instant=I8,
+    live=I8, admission=I8, n_preemptions=I8, n_at_instant=I8,
+    n_evictions_seen=I8,  # of what a session had cached that waits for a pool, and may read it in its header
     are_pools_stale=I8,  # something changed in them behind the last settling
     progress_events=I8, progress_at=F8, n_replacements=I8, asking=I8, failed_at=F8, live_area=F8, live_since=F8,
     window=I8, window_start_area=F8, window_end=F8,
