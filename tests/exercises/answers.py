@@ -179,7 +179,7 @@ WRONG: Mapping[str, tuple[tuple[Answer, str], ...]] = {
     ),
     "05-the-engine/2": (
         (6000, "nor with 500 fewer"),
-        (5000, "1 preemption"),
+        (5000, "1 preemption there"),
         (4000, "9 preemptions"),
         (5700, "multiple"),
     ),
