@@ -135,12 +135,6 @@ def test_every_number_in_prose_stands_in_a_cell_above_it(name: str) -> None:
             assert [number for number in numbers if number not in known] == []
 
 
-@every_chapter
-def test_its_links_lead_somewhere(name: str) -> None:
-    for target in re.findall(r"\]\(([^)]+)\)", prose(name)):
-        assert target.startswith("https://") or (TUTORIAL / target.partition("#")[0]).is_file(), target
-
-
 @pytest.fixture(scope="module")
 def _compiled() -> None:
     """The engine is on disk: in an empty home the first run of all says that it compiles, and no chapter says so."""
