@@ -7,14 +7,19 @@ them to it.
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
 
-TUTORIAL = Path(__file__).parents[2] / "tutorial"
+ROOT = Path(__file__).parents[2]
+TUTORIAL = ROOT / "tutorial"
 CHAPTERS = sorted(path.stem for path in TUTORIAL.glob("[0-9][0-9]-*.ipynb"))
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+"""Of a kernel: it runs the lab of this folder."""
 
 A_MINUTE = 60  # seconds for a cell; the longest takes a few
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -33,7 +38,7 @@ def run_anew(name: str) -> None:
         store_widget_state=False,
         resources={"metadata": {"path": str(TUTORIAL)}},
     )
-    client.execute()
+    client.execute(env=ENVIRONMENT)
     notebook.metadata = nbformat.from_dict(metadata)
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
