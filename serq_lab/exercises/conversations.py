@@ -75,7 +75,7 @@ def capacity_for_nine_in_ten(answer: float) -> None:
     wanted = 0.9
     require(is_multiple(answer, STEP), "a multiple of 5000, please")
     here = observed(reference(CACHE, ("Capacity", answer)), "hitrate").mean
-    require(here >= wanted, f"there only {100 * here:.1f} % of them find it: try more")
+    require(here >= wanted, f"there only {100 * here:.1f}% of them find it: try more")
     below = observed(reference(CACHE, ("Capacity", max(answer - STEP, STEP))), "hitrate").mean
     require(below < wanted, "it is enough, but a smaller one is too: try 5000 less")
 

@@ -61,7 +61,8 @@ def first_token_on_idle_engine() -> float:
 def blocks_without_preemption(answer: float) -> None:
     require(is_multiple(answer, 500), "a multiple of 500, please")
     preempted = pool(at(Lambda=1.0, blocks=answer), "kv").preemptions
-    require(preempted == 0, f"{preempted} preemptions there: look at the column preempt")
+    many = "1 preemption" if preempted == 1 else f"{preempted} preemptions"
+    require(preempted == 0, f"{many} there: look at the column preempt")
     fewer = pool(at(Lambda=1.0, blocks=max(answer - 500, 500)), "kv").preemptions
     require(fewer > 0, "nobody is preempted there, nor with 500 fewer")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from serq_lab.pipeline import Program, load
 from serq_lab.reading import tutorial_folder
@@ -33,7 +33,7 @@ def chapter(name: str) -> Program:
     return load(tutorial_folder() / "programs" / f"{name}.sq")
 
 
-@cache
+@lru_cache(maxsize=4)  # a report keeps its samples, and whoever tries many numbers asks for many reports
 def reference(name: str, *settings: tuple[str, float], horizon: float | None = None) -> Report:
     """What the program of a chapter gives with some lets set; a tenth of a horizon given is warm-up."""
     return run(chapter(name), dict(settings), horizon)

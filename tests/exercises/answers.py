@@ -155,7 +155,7 @@ WRONG: Mapping[str, tuple[tuple[Answer, str], ...]] = {
         (sessions(("observe context = context", "observe context = min(context, 8000)")), "still reads"),
         (sessions(("branch with (Again)", "branch with (context > 8000 ? 0 : Again)")), "not the conversation"),
     ),
-    "04-the-prefix-cache/1": ((60000, "5000 less"), (50000, "5000 less"), (40000, "86.8 %"), (44000, "a multiple")),
+    "04-the-prefix-cache/1": ((60000, "5000 less"), (50000, "5000 less"), (40000, "86.8%"), (44000, "a multiple")),
     "04-the-prefix-cache/2": (
         (cache(MISSING), "block 16;"),
         (cache(BLOCKS, ("(hit ? n : context + n)", "n")), "as if all of its context"),
@@ -179,7 +179,7 @@ WRONG: Mapping[str, tuple[tuple[Answer, str], ...]] = {
     ),
     "05-the-engine/2": (
         (6000, "nor with 500 fewer"),
-        (5000, "1 preemption"),
+        (5000, "1 preemption there"),
         (4000, "9 preemptions"),
         (5700, "multiple"),
     ),

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,6 +56,7 @@ SETUP = re.findall(r"```python\n(.*?)```", (PAGES / "errors.md").read_text(encod
 """What the examples in Python go on from: the page's first block of it."""
 
 
+@cache
 def found_in(text: str, language: str) -> tuple[Diagnostic, ...]:
     """The faults of a program, of its run, or of a call; without any, its warnings."""
     with an_empty_folder():
@@ -144,6 +146,18 @@ def places() -> str:
     return table(
         ("place", "attributes", "hidden ones", "pools and stages", "`now`", "draws", "context variables"), rows
     )
+
+
+def index_of_errors() -> str:
+    """Every code with what is said of its wrong program."""
+    rows = (
+        (
+            f"[`{example.code}`](#{example.code})",
+            found_in(example.wrong, example.language)[0].message.replace("<", "&lt;"),
+        )
+        for example in sorted(examples())
+    )
+    return table(("code", "for example"), rows)
 
 
 def stage_fields() -> str:
@@ -261,6 +275,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "distributions": distributions,
     "context variables": context_variables,
     "places": places,
+    "index of errors": index_of_errors,
     "stage fields": stage_fields,
     "pool fields": pool_fields,
     "shown report": shown_report,
