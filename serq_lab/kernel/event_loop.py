@@ -25,6 +25,7 @@ from serq_lab.kernel.step.tokens import count_equal_gaps
 from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.entry import entry
 from serq_lab.kernel.storage.event_heap import EVENTS, close_top, next_time, schedule
+from serq_lab.kernel.storage.lists import make_ready
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.setup import RunTables, Simulation
 from serq_lab.kernel.storage.state import (
@@ -53,20 +54,22 @@ def schedule_arrival(run: Row) -> None:
 
 
 @inlined
-def arrive(run: Row) -> None:
-    """An arrival: first the next one is scheduled, then the session is created."""
+def arrive(run: Row) -> int:
+    """An arrival: first the next one is scheduled, then the session is created, whose row this gives."""
     is_last = run.arrivals + 1 == run.limit
     if not is_last and run.gap >= 0:
         schedule_arrival(run)
-    create_session(run)
+    return create_session(run)
 
 
 @inlined
-def settle(run: Row) -> None:
-    """Run every ready session and serve the pools until nothing is ready; then the stages go on, gauges are read."""
+def settle(run: Row, s: int) -> None:
+    """Run session s, if that is not -1, and every ready one, and serve the pools, until nothing is ready; then the
+    stages go on, gauges are read."""
     run.n_at_instant = 0
     while True:
-        run_ready(run)
+        run_ready(run, s)
+        s = -1
         if rarely(board_at(run, 0).failure != 0):
             return
         serve_pools(run)
@@ -107,14 +110,25 @@ def settle_stages(run: Row) -> None:
 
 
 @inlined
-def handle(run: Row, kind: int, subject: int, order: int) -> None:
-    """Carry out one event; one that has become stale does nothing."""
+def handle(run: Row, kind: int, subject: int, order: int) -> int:
+    """Carry out one event; one that has become stale does nothing.
+
+    Gives the session that goes on before those in the ready list, -1 if there is none.
+    """
     if kind == EventKind.JOB_END:
         if session_at(run, subject).job_event == order:
-            end_job(run, subject)
+            return end_job(run, subject)
     elif kind == EventKind.ARRIVAL:
-        arrive(run)
-    elif kind == EventKind.PS_END:
+        return arrive(run)
+    else:
+        handle_other(run, kind, subject, order)
+    return -1
+
+
+@kernel
+def handle_other(run: Row, kind: int, subject: int, order: int) -> None:
+    """As `handle`, for what is not the end of a fifo's or delay's job or an arrival."""
+    if kind == EventKind.PS_END:
         if stage_at(run, subject).pending_event == order:
             end_shared_job(run, subject)
     elif kind == EventKind.ITERATION_END:
@@ -144,7 +158,7 @@ def begin(run: Row) -> None:
     elif kind == ArrivalKind.RENEWAL:
         schedule_arrival(run)
     for _ in range(run.population):
-        create_session(run)
+        make_ready(run, create_session(run))
 
 
 @kernel
@@ -174,8 +188,8 @@ def check_progress(run: Row, time: float, tag: int) -> None:
 
 
 @inlined
-def handle_next(run: Row) -> None:
-    """Let time pass to the next event and carry it out."""
+def handle_next(run: Row) -> int:
+    """Let time pass to the next event and carry it out; gives what `handle` gives."""
     event = item_at(heap_at(run, EVENTS), 0)
     time, order, tag = event.time, event.order, event.tag
     if time > run.now:
@@ -185,7 +199,7 @@ def handle_next(run: Row) -> None:
         check_progress(run, time, tag)
     run.events += 1
     run.has_open_top = 1
-    handle(run, tag % TAG_KINDS, tag // TAG_KINDS, order)
+    return handle(run, tag % TAG_KINDS, tag // TAG_KINDS, order)
 
 
 @kernel
@@ -193,6 +207,7 @@ def run_events(run: Row, n: int) -> bool:
     """Handle n events, of which the start counts as one, or a few more; true when the run is over."""
     until = run.events + n
     while run.events < until:
+        s = -1
         if rarely(run.has_begun == 0):
             run.has_begun = 1
             until -= 1
@@ -200,8 +215,8 @@ def run_events(run: Row, n: int) -> bool:
         elif is_over(run):
             return True
         else:
-            handle_next(run)
-        settle(run)
+            s = handle_next(run)
+        settle(run, s)
     return False
 
 

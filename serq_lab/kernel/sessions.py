@@ -52,8 +52,8 @@ def run_init(run: Row, s: int) -> None:
 
 
 @kernel
-def create_session(run: Row) -> None:
-    """A session comes: its `init` block runs at once and it joins the end of the ready list."""
+def create_session(run: Row) -> int:
+    """A session comes and its `init` block runs at once; gives its row, which is in no list yet."""
     s = new_row(run)
     session = session_at(run, s)
     session.serial = run.arrivals
@@ -72,7 +72,7 @@ def create_session(run: Row) -> None:
     if rarely(run.has_init != 0):
         run_init(run, s)
     session_at(run, s).entry = run.start
-    make_ready(run, s)
+    return s
 
 
 @kernel
@@ -216,27 +216,30 @@ def stop_going_nowhere(run: Row, s: int) -> None:
 
 
 @inlined
-def run_ready(run: Row) -> None:
-    """Run every ready session as far as it goes, those that become ready meanwhile too."""
+def run_ready(run: Row, s: int) -> None:
+    """Run session s, if that is not -1, then every ready session, as far as they go, those that become ready too."""
     board = board_at(run, 0)
     while True:
-        while rarely(run.n_replacements > 0):
-            run.n_replacements -= 1
-            create_session(run)
-        if run.ready_head < 0:
-            return
-        s = take_ready(run)
+        if s < 0:
+            while rarely(run.n_replacements > 0):
+                run.n_replacements -= 1
+                make_ready(run, create_session(run))
+            if run.ready_head < 0:
+                return
+            s = take_ready(run)
+        session_at(run, s).place = Place.RUNNING
         run_session(run, s)
         run.n_at_instant += 1
         if rarely(run.n_at_instant > MOST_AT_AN_INSTANT):
             stop_going_nowhere(run, s)
         if rarely(board.failure != 0):
             return
+        s = -1
 
 
 @kernel
 def run_admitted(run: Row) -> None:
     """As `run_ready`, while a step stage plans an iteration: a pool that a session comes to is not served yet."""
     run.is_planning = 1
-    run_ready(run)
+    run_ready(run, -1)
     run.is_planning = 0

@@ -90,13 +90,16 @@ def serve_job(run: Row, s: int, i: int) -> None:
 
 
 @inlined
-def end_job(run: Row, s: int) -> None:
-    """The job of a fifo or delay stage is done; the next that waits starts."""
-    session = session_at(run, s)
-    i = session.stage
-    complete_job(run, s, i)
+def end_job(run: Row, s: int) -> int:
+    """The job of a fifo or delay stage is done; the next that waits starts. Gives the session that goes on, or -1."""
+    i = session_at(run, s).stage
+    count_job(run, s, i)
+    leave_stage(run, s, i)
     serve_next(run, i)
-    show_busy(run, i)
+    if rarely(session_at(run, s).is_ownerless != 0):
+        free_row(run, s)
+        return -1
+    return s
 
 
 @inlined

@@ -77,9 +77,7 @@ def make_ready(run: Row, s: int) -> None:
 def take_ready(run: Row) -> int:
     """The first of the ready list, taken out of it."""
     s = run.ready_head
-    session = session_at(run, s)
-    run.ready_head = session.next
-    session.place = Place.RUNNING
+    run.ready_head = session_at(run, s).next
     return s
 
 
