@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from serq_lab.kernel.draws.streams import ARRIVALS, EVICTION, SESSION, WORKLOAD, new_streams, refill_address
 from serq_lab.kernel.storage.memory import JIT, SpareBlocks
-from serq_lab.kernel.storage.setup import RunTables, TraceTables
+from serq_lab.kernel.storage.setup import RunTables, TraceTables, places_of
 from serq_lab.kernel.storage.tables import (
     CLAIM,
     EXPRESSION,
@@ -96,12 +96,14 @@ class LoweredProgram:
         self._spares = SpareBlocks()
         self._write_program()
         self.tables = self._finish()
+        self._places = places_of(self.tables)
 
     def setup(self, constants: m.Constants, trace: Trace = NO_TRACE) -> RunTables:
         """The tables of one run: those of the program, the numbers of `constants`, and the rows of a trace."""
         pools, stages = self._members.tables(constants)
         return RunTables(
             program=self.tables,
+            program_places=self._places,
             owner=self,
             spares=self._spares,
             pools=pools,

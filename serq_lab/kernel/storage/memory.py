@@ -9,6 +9,7 @@ import ctypes
 import os
 import weakref
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,6 +61,11 @@ def _free_blocks(blocks: dict[int, tuple[int, int]]) -> None:
         free(address)
 
 
+@cache
+def _description(dtype: np.dtype[Any]) -> list[Any]:
+    return dtype.descr
+
+
 MOST_ROOM = 4 / 3  # of a block that is kept, in parts of what it holds
 
 
@@ -90,7 +96,7 @@ class RawBlock:
             "version": 3,
             "shape": (n_rows,),
             "typestr": f"|V{dtype.itemsize}",
-            "descr": dtype.descr,
+            "descr": _description(dtype),
             "data": (address, False),
         }
         # Not at exit: arrays on it may outlive this module.

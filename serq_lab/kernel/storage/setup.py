@@ -58,12 +58,14 @@ class TraceTables(NamedTuple):
 class RunTables(NamedTuple):
     """Everything that one run starts from; `lowering/lower.py` makes it.
 
+    `program_places` has the name, address and length of each of the program's tables.
     `owner` keeps the native functions alive whose addresses the tables hold. `spares` has memory of earlier runs of the
     program for observations, by number, and for gauges, numbered on. `pools` and `stages` are rows a member.
     `gauges` are rows of expressions. `pools_at`, `stages_at`: slots of the board.
     """
 
     program: ProgramTables
+    program_places: list[tuple[str, int, int]]
     owner: object
     spares: SpareBlocks
     pools: NDArray[np.void]
@@ -94,6 +96,11 @@ class RunTables(NamedTuple):
     horizon: float
     warmup: float
     limit: int
+
+
+def places_of(program: ProgramTables) -> list[tuple[str, int, int]]:
+    """`RunTables.program_places`: the same for all runs."""
+    return [(name, array.ctypes.data, len(array)) for name, array in program._asdict().items()]
 
 
 class Simulation:
@@ -188,9 +195,8 @@ class Simulation:
         for name in ("ready_head", "ready_tail", "free_session", "free_allocation", "free_entry", "asking",
                      "flow_head", "flow_tail", "free_hop", "flow_event", "pending_flow"):  # fmt: skip
             run[name] = -1
-        program = tables.program._asdict()
-        for name in ("ops", "claims", "targets", "expressions", "refreshes"):
-            self._point_at(name, program[name])
+        for name, address, n in tables.program_places:
+            run[name], run[name + "_room"] = address, n
         for name in ("pools", "stages", "heaps", "gauges", "windows", "scratch", "board",
                      "trace_rows", "trace_sessions", "trace_words", "gap_edges",
                      "pools_shown", "stages_shown"):  # fmt: skip
@@ -202,7 +208,7 @@ class Simulation:
     # ------------------------------------------------------------ records
 
     def records(self) -> Records:
-        """What the run left behind; samples stay where they are, nothing is copied. Call once, at the end."""
+        """What the run left behind; it stays where it is, nothing is copied. Call once, at the end."""
         run = self.runs[0]
         return Records(
             end=float(run["now"]), events=int(run["events"]), arrivals=int(run["arrivals"]), ended=int(run["ended"]),
@@ -248,20 +254,20 @@ class Simulation:
         names = ("completed", "wait_sum", "service_sum", "iterations", "prefill_only_time", "decode_only_time",
                  "mixed_time", "decode_iterations", "decode_sum", "decode_time_sum", "gap_count",
                  "gap_sum")  # fmt: skip
-        columns = {name: stages[name].copy() for name in names}
+        columns = {name: stages[name] for name in names}
         return StageRecords(
-            number_area=shown["queue_area"].copy(), busy_area=shown["load_area"].copy(),
-            decodes_area=shown["decodes_area"].copy(), gaps=gaps, **columns,
+            number_area=shown["queue_area"], busy_area=shown["load_area"], decodes_area=shown["decodes_area"],
+            gaps=gaps, **columns,
         )  # fmt: skip
 
     def _pool_records(self) -> PoolRecords:
         pools, shown = self.pools, self.pools_shown
         names = ("wait_sum", "wait_count", "admissions", "evicted_entries", "evicted_units", "preemptions", "spills",
                  "rejected", "stuck", "rejected_least", "rejected_most")  # fmt: skip
-        columns = {name: pools[name].copy() for name in names}
+        columns = {name: pools[name] for name in names}
         return PoolRecords(
-            used_area=shown["used_area"].copy(), cached_area=shown["cached_area"].copy(),
-            queue_area=shown["queued_area"].copy(), holders_area=shown["holders_area"].copy(), **columns,
+            used_area=shown["used_area"], cached_area=shown["cached_area"],
+            queue_area=shown["queued_area"], holders_area=shown["holders_area"], **columns,
         )  # fmt: skip
 
 
