@@ -36,6 +36,10 @@ SENTENCES = {
         "the growth {place} is outside a hold on its pool",
         "put it inside the `hold` of that pool",
     ),
+    FailureKind.ENDLESS_UNITS: (
+        "{place} asks a pool without a cap for infinitely many units",
+        "give the pool a `cap`, or ask for a number of units",
+    ),
     FailureKind.LOAD_BEYOND: (
         "the load {place} moves the position in the hold to {value}, outside what the hold has",
         "hold more units, or load fewer",

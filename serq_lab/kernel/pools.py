@@ -11,7 +11,8 @@ import math
 from serq_lab.kernel.cache.entries import TOLERANCE, round_up
 from serq_lab.kernel.cache.eviction import make_room, takes_lead
 from serq_lab.kernel.cache.prefixes import consume
-from serq_lab.kernel.evaluation import evaluate, quantity, resolve, set_slot
+from serq_lab.kernel.evaluation import evaluate, fail, quantity, resolve, set_slot
+from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.statistics import change_queued, set_used
 from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.lists import append_session, make_ready, unlink_session
@@ -272,6 +273,8 @@ def allocate(run: Row, s: int, a: int, most: float) -> float:
     pool, shown = pool_at(run, p), pool_shown_at(run, p)
     if op_at(run, allocation.op).has_cache:
         allocation.position = consume(run, p, s, most)
+    if rarely(allocation.units == math.inf):
+        fail(run, FailureKind.ENDLESS_UNITS, op_at(run, allocation.op).span, math.inf)
     make_room(run, p, allocation.units)
     set_used(run, p, shown.used + allocation.units, shown.holders + 1.0)
     pool.admissions += 1
@@ -376,6 +379,8 @@ def grow_allocation(run: Row, a: int, units: float) -> bool:
     more = units - allocation.units
     if shown.used + more > pool_at(run, p).cap + TOLERANCE:
         return False
+    if rarely(units == math.inf):
+        fail(run, FailureKind.ENDLESS_UNITS, op_at(run, allocation.op).span, math.inf)
     make_room(run, p, more)
     set_used(run, p, shown.used + more, shown.holders)
     allocation.units = units

@@ -132,4 +132,5 @@ class FailureKind(IntEnum):
     ARRIVALS_UNREACHED = 11  # the horizon comes before the arrivals asked for; value: how many came
     NOT_DRAINED = 12  # the horizon comes before the last session has ended; value: how many live
     LOAD_OUTSIDE = 14  # a load outside a hold on the pool
+    ENDLESS_UNITS = 6  # a hold of infinitely many units in a pool without a cap: what it gives back is no number
     DRAINED_IN_WARMUP = 13  # draining ends at or before the warm-up; value: the end

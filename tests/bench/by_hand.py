@@ -38,7 +38,9 @@ def draws(stream: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @numba.njit
-def run(gaps, turn_uniforms, turn_logarithms, way_uniforms, way_logarithms, iterations, sums):  # type: ignore[no-untyped-def]
+def run(  # type: ignore[no-untyped-def]
+    gaps, turn_uniforms, turn_logarithms, way_uniforms, way_logarithms, iterations, sums
+):
     """Fill `iterations` with their number, `sums` with count, hits, sum of ttft and of response from the warm-up."""
     place, turn = np.zeros(N_ROWS, np.int64), np.zeros(N_ROWS, np.int64)
     context, prompt, output, asked_at = np.zeros(N_ROWS), np.zeros(N_ROWS), np.zeros(N_ROWS), np.zeros(N_ROWS)

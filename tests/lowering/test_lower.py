@@ -89,6 +89,21 @@ def test_where_a_run_failed(session: str, kind: FailureKind, place: str) -> None
     assert ", in session " in fault.message
 
 
+@pytest.mark.parametrize("body", ["hold mem (1 / 0) { run nap (1); }", "hold mem (1) { grow mem (1 / 0); }"])
+def test_infinitely_many_units_stop_the_run(body: str) -> None:
+    """A pool without a cap has room for them, and what is left when they come back is no number."""
+    text = f"""
+      pool mem {{ }} stage nap : delay; workload {{ arrive batch(1); }} session {{ {body} run nap (1); }}
+      run {{ horizon 9; }}
+    """
+    with pytest.raises(serq_lab.RunError, match="without a cap for infinitely many units") as caught:
+        serq_lab.compile(text).run()
+    (fault,) = caught.value.diagnostics
+    assert fault.code == "run-endless-units"
+    assert fault.span is not None
+    assert fault.span.text == body
+
+
 def test_the_same_text_lowers_to_the_same_tables() -> None:
     models = [serq_lab.compile(PROGRAM).model for _ in range(2)]
     first, second = (lower(model) for model in models)
