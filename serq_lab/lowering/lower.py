@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from serq_lab.kernel.draws.streams import ARRIVALS, EVICTION, SESSION, WORKLOAD, new_streams, refill_address
 from serq_lab.kernel.storage.memory import JIT, SpareBlocks
-from serq_lab.kernel.storage.setup import RunTables, TraceTables, places_of
+from serq_lab.kernel.storage.setup import RunTables, TraceTables, initial_run
 from serq_lab.kernel.storage.tables import (
     CLAIM,
     EXPRESSION,
@@ -96,14 +96,14 @@ class LoweredProgram:
         self._spares = SpareBlocks()
         self._write_program()
         self.tables = self._finish()
-        self._places = places_of(self.tables)
+        self._run = self._initial_run()
 
     def setup(self, constants: m.Constants, trace: Trace = NO_TRACE) -> RunTables:
         """The tables of one run: those of the program, the numbers of `constants`, and the rows of a trace."""
         pools, stages = self._members.tables(constants)
         return RunTables(
             program=self.tables,
-            program_places=self._places,
+            run=self._run,
             owner=self,
             spares=self._spares,
             pools=pools,
@@ -113,27 +113,37 @@ class LoweredProgram:
             board=self._board(constants),
             streams=new_streams(constants.seed),
             refill=refill_address(),
-            go=self._compiler.go,
             pools_at=self.layout.pools_at,
             stages_at=self.layout.stages_at,
-            n_attributes=self.layout.n_attributes,
             n_keys=self._most_keys,
-            has_owns=self._has_owns,
-            has_keyed_entries=self._has_keyed_entries,
             trace=TraceTables(trace.rows, trace.sessions, choice_words(constants.seed)),
-            is_calm=self._is_calm,
-            is_ordered=self.model.trace is not None and self.model.trace.ordered,
-            arrival_kind=ARRIVAL_KINDS[self.model.arrivals.process],
-            gap=self._gap,
-            gap_span=self._span_row(self.model.arrivals.span),
-            population=constants.population,
-            init=self._init,
-            has_init=bool(self.model.init),
-            start=self._start,
-            share=SHARES[self.model.share],
             horizon=constants.horizon,
             warmup=constants.warmup,
             limit=constants.arrivals or 0,
+            population=constants.population,
+        )
+
+    def _initial_run(self) -> NDArray[np.void]:
+        model, (pools, stages) = self.model, self._members.initial
+        return initial_run(
+            self.tables,
+            stages,
+            len(self._gauges),
+            n_pools=len(pools),
+            n_slots=self.layout.n_attributes,
+            vector_bytes=8 * (self.layout.n_attributes + len(pools)),
+            go=self._compiler.go,
+            has_owns=keeps_prefixes(model) or preempts(model),
+            has_keyed_entries=any(pool.evict_keys or pool.spill for pool in model.pools),
+            is_calm=is_calm(model),
+            is_ordered=model.trace is not None and model.trace.ordered,
+            arrival_kind=ARRIVAL_KINDS[model.arrivals.process],
+            gap=self._gap,
+            gap_span=self._span_row(model.arrivals.span),
+            init=self._init,
+            has_init=bool(model.init),
+            start=self._start,
+            share=SHARES[model.share],
         )
 
     def _board(self, constants: m.Constants) -> NDArray[np.float64]:
@@ -145,10 +155,8 @@ class LoweredProgram:
 
     def _write_program(self) -> None:
         model = self.model
-        self._has_owns = keeps_prefixes(model) or preempts(model)
         self._members = Members(model, self.layout)
-        self._has_keyed_entries = any(pool.evict_keys or pool.spill for pool in model.pools)
-        self._most_keys, self._is_calm = most_keys(model), is_calm(model)
+        self._most_keys = most_keys(model)
         self._gap = self._arrival_gap()
         for row, pool in zip(self._members.pools, model.pools, strict=True):
             self._write_pool(row, pool)

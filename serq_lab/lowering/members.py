@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
+from serq_lab.kernel.storage.setup import initial_members
 from serq_lab.kernel.storage.state import POOL, STAGE
 from serq_lab.lowering.board import BoardLayout
 from serq_lab.semantics import model as m
@@ -42,17 +45,26 @@ class Members:
             "is_memory": [int(p in self._memories) for p in range(layout.n_pools)],
         }
 
-    def tables(self, constants: m.Constants) -> tuple[NDArray[np.void], NDArray[np.void]]:
-        """Rows of pools and of stages, one a member, with the numbers of one run."""
+    @cached_property
+    def initial(self) -> tuple[NDArray[np.void], NDArray[np.void]]:
+        """Rows of pools and of stages, one a member, without the numbers of a run; when the families are filled in."""
         pools, stages = np.repeat(self.pools, self._pool_sizes), np.repeat(self.stages, self._stage_sizes)
-        pools["cap"] = np.repeat(np.array(constants.caps, dtype=np.float64), self._pool_sizes)
-        pools["block"] = np.repeat(np.array(constants.blocks, dtype=np.float64), self._pool_sizes)
-        stages["servers"] = np.repeat(np.array(constants.servers, dtype=np.int64), self._stage_sizes)
         for name, numbers in self._links.items():
             pools[name] = numbers
         stages["memory"] = self._memories
-        capacities = [value(s.capacity, constants.lets) if s.is_flow and s.capacity else 0.0 for s in self._families]
-        stages["flow_capacity"] = np.repeat(capacities, self._stage_sizes)
+        initial_members(pools, stages)
+        return pools, stages
+
+    def tables(self, constants: m.Constants) -> tuple[NDArray[np.void], NDArray[np.void]]:
+        """Rows of pools and of stages, one a member, with the numbers of one run."""
+        pools, stages = (np.frombuffer(bytearray(rows), dtype=rows.dtype) for rows in self.initial)
+        pools["cap"] = np.repeat(constants.caps, self._pool_sizes)
+        pools["block"] = np.repeat(constants.blocks, self._pool_sizes)
+        servers = [inf if s.kind == "delay" else n for s, n in zip(self._families, constants.servers, strict=True)]
+        stages["servers"] = np.repeat(servers, self._stage_sizes)
+        if any(family.is_flow for family in self._families):
+            values = [value(s.capacity, constants.lets) if s.is_flow and s.capacity else 0.0 for s in self._families]
+            stages["flow_capacity"] = np.repeat(values, self._stage_sizes)
         return pools, stages
 
 

@@ -58,14 +58,14 @@ class TraceTables(NamedTuple):
 class RunTables(NamedTuple):
     """Everything that one run starts from; `lowering/lower.py` makes it.
 
-    `program_places` has the name, address and length of each of the program's tables.
-    `owner` keeps the native functions alive whose addresses the tables hold. `spares` has memory of earlier runs of the
-    program for observations, by number, and for gauges, numbered on. `pools` and `stages` are rows a member.
+    `run` is what `initial_run` made; `program` are the tables that it points to. `owner` keeps the native functions
+    alive whose addresses the tables hold. `spares` has memory of earlier runs of the program for observations, by
+    number, and for gauges, numbered on. `pools` and `stages` are rows a member, as `initial_members` made them.
     `gauges` are rows of expressions. `pools_at`, `stages_at`: slots of the board.
     """
 
     program: ProgramTables
-    program_places: list[tuple[str, int, int]]
+    run: NDArray[np.void]
     owner: object
     spares: SpareBlocks
     pools: NDArray[np.void]
@@ -75,32 +75,61 @@ class RunTables(NamedTuple):
     board: NDArray[np.float64]
     streams: NDArray[np.int64]
     refill: int
-    go: int
     pools_at: int
     stages_at: int
-    n_attributes: int
     n_keys: int
-    has_owns: bool
-    has_keyed_entries: bool
     trace: TraceTables
-    is_ordered: bool
-    is_calm: bool
-    arrival_kind: int
-    gap: int
-    gap_span: int
-    population: int
-    init: int
-    has_init: bool
-    start: int
-    share: int
     horizon: float
     warmup: float
     limit: int
+    population: int
 
 
-def places_of(program: ProgramTables) -> list[tuple[str, int, int]]:
-    """`RunTables.program_places`: the same for all runs."""
-    return [(name, array.ctypes.data, len(array)) for name, array in program._asdict().items()]
+def initial_run(program: ProgramTables, stages: NDArray[np.void], n_gauges: int, **fields: int) -> NDArray[np.void]:
+    """The RUN record that all runs of a program start from, but for their settings.
+
+    Parameters
+    ----------
+    program : ProgramTables
+        To be kept alive: the record has the addresses.
+    stages : ndarray of STAGE
+        As of `initial_members`.
+    n_gauges : int
+    **fields : int
+        What `lowering/lower.py` knows of the program, by the names of the record.
+
+    Returns
+    -------
+    ndarray of RUN, shape (1,)
+    """
+    runs = np.zeros(1, dtype=RUN)
+    run = runs[0]
+    for name, number in fields.items():
+        run[name] = number
+    run["n_stages"], run["n_gauges"] = len(stages), n_gauges
+    run["n_steps"] = np.count_nonzero(stages["kind"] == StageKind.STEP)
+    run["is_simple"] = n_gauges == 0 and stages["is_simple"].all()
+    run["reallocate"] = REALLOCATE_ADDRESS
+    for name in ("ready_head", "ready_tail", "free_session", "free_allocation", "free_entry", "asking",
+                 "flow_head", "flow_tail", "free_hop", "flow_event", "pending_flow"):  # fmt: skip
+        run[name] = -1
+    for name, array in (*program._asdict().items(), ("gap_edges", gap_edges())):
+        run[name], run[name + "_room"] = array.ctypes.data, len(array)
+    return runs
+
+
+def initial_members(pools: NDArray[np.void], stages: NDArray[np.void]) -> None:
+    """Put into the rows of pools and stages what a run starts with: no lists, nobody served."""
+    for name in ("queue_head", "queue_tail", "grower_head", "grower_tail", "oldest", "youngest", "last_holder",
+                 "spilled_entry"):  # fmt: skip
+        pools[name] = -1
+    pools["rejected_least"] = pools["rejected_most"] = np.nan
+    for name in ("wait_head", "wait_tail", "job_head", "job_tail", "pending_event", "pending_session",
+                 "resident_head", "resident_tail", "first_untaken", "scheduled_head", "scheduled_tail"):  # fmt: skip
+        stages[name] = -1
+    is_served = np.isin(stages["kind"], (StageKind.FIFO, StageKind.DELAY))
+    stages["is_simple"] = is_served & (stages["is_flow"] == 0) & (stages["is_listed"] == 0)
+    stages["heap"] = 1 + np.arange(len(stages))
 
 
 class Simulation:
@@ -114,7 +143,7 @@ class Simulation:
 
     def __init__(self, tables: RunTables) -> None:
         self.tables = tables
-        self.runs = np.zeros(1, dtype=RUN)
+        self.runs = _copied(tables.run)
         n_stages = len(tables.stages)
         self.pools, self.stages = _copied(tables.pools), _copied(tables.stages)
         self.board = tables.board.copy()
@@ -126,7 +155,6 @@ class Simulation:
         self.scratch = np.zeros(2 * tables.n_keys, dtype=SCRATCH)
         self.trace_rows, self.trace_sessions, self.trace_words = tables.trace
         self.trace_words = self.trace_words.copy()
-        self.gap_edges = gap_edges()
         n_bins = np.where(self.stages["kind"] == StageKind.STEP, N_GAP_EDGES + 1, 0)
         self.gaps = [np.zeros(n, dtype=GAP) for n in n_bins]
         self._fill_members()
@@ -145,32 +173,8 @@ class Simulation:
             row["changes_room"] = n_bytes // CHANGE.itemsize
 
     def _fill_members(self) -> None:
-        for name in (
-            "queue_head",
-            "queue_tail",
-            "grower_head",
-            "grower_tail",
-            "oldest",
-            "youngest",
-            "last_holder",
-            "spilled_entry",
-        ):
-            self.pools[name] = -1
-        self.pools["rejected_least"] = self.pools["rejected_most"] = np.nan
-        for name in (
-            "wait_head", "wait_tail", "job_head", "job_tail", "pending_event", "pending_session",
-            "resident_head", "resident_tail", "first_untaken", "scheduled_head", "scheduled_tail",
-        ):  # fmt: skip
-            self.stages[name] = -1
-        kinds = self.stages["kind"]
-        self.stages["servers"][kinds == StageKind.DELAY] = np.inf  # nobody waits there
-        is_simple = (kinds == StageKind.FIFO) | (kinds == StageKind.DELAY)
-        for name in ("is_flow", "is_listed"):
-            is_simple &= self.stages[name] == 0
-        self.stages["is_simple"] = is_simple
         self.stages["gaps"] = [gaps.ctypes.data for gaps in self.gaps]
         self.stages["gaps_room"] = [len(gaps) for gaps in self.gaps]
-        self.stages["heap"] = 1 + np.arange(len(self.stages))
         self.gauges["expression"] = self.tables.gauges
         self.header = self.board[: len(BOARD.names or ())].view(BOARD)[0]
         self.header["streams"], self.header["refill"] = self.streams.ctypes.data, self.tables.refill
@@ -182,28 +186,13 @@ class Simulation:
 
     def _fill_run(self) -> None:
         tables, run = self.tables, self.runs[0]
-        for name in ("horizon", "warmup", "limit", "arrival_kind", "gap", "gap_span", "population", "init", "has_init",
-                     "start", "share", "has_owns", "is_ordered", "is_calm", "has_keyed_entries"):  # fmt: skip
-            run[name] = getattr(tables, name)
-        run["n_pools"], run["n_stages"] = len(self.pools), len(self.stages)
-        run["n_steps"] = np.count_nonzero(self.stages["kind"] == StageKind.STEP)
-        run["is_simple"] = len(self.gauges) == 0 and self.stages["is_simple"].all()
-        run["n_gauges"], run["n_slots"] = len(self.gauges), tables.n_attributes
-        run["vector_bytes"] = 8 * (tables.n_attributes + len(self.pools))
-        run["reallocate"], run["go"] = REALLOCATE_ADDRESS, tables.go
+        run["horizon"], run["warmup"], run["limit"] = tables.horizon, tables.warmup, tables.limit
+        run["population"] = tables.population
         run["window_end"] = tables.warmup + (tables.horizon - tables.warmup) / N_WINDOWS
-        for name in ("ready_head", "ready_tail", "free_session", "free_allocation", "free_entry", "asking",
-                     "flow_head", "flow_tail", "free_hop", "flow_event", "pending_flow"):  # fmt: skip
-            run[name] = -1
-        for name, address, n in tables.program_places:
-            run[name], run[name + "_room"] = address, n
         for name in ("pools", "stages", "heaps", "gauges", "windows", "scratch", "board",
-                     "trace_rows", "trace_sessions", "trace_words", "gap_edges",
-                     "pools_shown", "stages_shown"):  # fmt: skip
-            self._point_at(name, getattr(self, name))
-
-    def _point_at(self, name: str, array: NDArray[Any]) -> None:
-        self.runs[0][name], self.runs[0][name + "_room"] = array.ctypes.data, len(array)
+                     "trace_rows", "trace_sessions", "trace_words", "pools_shown", "stages_shown"):  # fmt: skip
+            array = getattr(self, name)
+            run[name], run[name + "_room"] = array.ctypes.data, len(array)
 
     # ------------------------------------------------------------ records
 
