@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,16 +32,38 @@ def load_kept(name: str, make: Callable[[], bytes]) -> Any:
         in every process.
     """
     folder = cache_folder()
-    file = None if folder is None else folder / f"{name}-{_circumstances()}.o"
-    code = None if file is None else _read(file)
-    if code is None:
-        code = make()
-        if file is not None:
-            _write(code, file)
+    code = make() if folder is None else _kept(folder, folder / f"{name}-{_circumstances()}.o", make)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine
+
+
+def _kept(folder: Path, file: Path, make: Callable[[], bytes]) -> bytes:
+    code = _read(file)
+    if code is None:
+        with _locked(folder):  # thirty kernels that start at once compile once
+            code = _read(file)
+            if code is None:
+                code = make()
+                _write(code, file)
+    return code
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Wait until no other process makes code for a folder; go on at once where files cannot be locked."""
+    try:
+        import fcntl
+
+        lock = (folder / ".lock").open("w")
+    except (ImportError, OSError):  # Windows, or a full disk
+        yield
+        return
+    with lock:
+        with suppress(OSError):  # some network file systems
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def target_machine(*, optimisation: int = 2) -> Any:

@@ -66,7 +66,7 @@ def test_a_file_cut_short_is_made_anew(
     count: Callable[[], None], tmp_path: Path, capsys: pytest.CaptureFixture[str], size: int
 ) -> None:
     count()
-    (file,) = tmp_path.iterdir()
+    (file,) = tmp_path.glob("*.o")
     file.write_bytes(file.read_bytes()[:size])
     count()
     assert len(said(capsys)) == 2
