@@ -5,7 +5,9 @@ In come paths; out go files, ready for JupyterLab. Called by the commands ``serq
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
@@ -89,3 +91,21 @@ def copy_tutorial(folder: Path) -> Path:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, target)
     return folder
+
+
+def open_lab(folder: Path, options: Sequence[str]) -> None:
+    """Run JupyterLab on a folder until it is told to end.
+
+    It runs in this process, so that a signal that ends this one is JupyterLab's own: it ends its kernels first.
+
+    Parameters
+    ----------
+    folder : Path
+        Its notebooks are seen.
+    options : sequence of str
+        Options of JupyterLab, as in ``["--no-browser"]``.
+    """
+    from jupyterlab.labapp import LabApp  # takes a second to import
+
+    os.chdir(folder)
+    LabApp.launch_instance(list(options))
