@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -105,7 +106,7 @@ def test_the_share_turned_away_covers_neither_the_line_nor_another_share(means: 
     assert len(boxes) == n_away
     points = ax.transData.transform(np.column_stack([made.x, made.mean]))
     along = np.linspace(0, 1, 50)[:, None]
-    line = np.concatenate([one + along * (other - one) for one, other in zip(points, points[1:], strict=False)])
+    line = np.concatenate([one + along * (other - one) for one, other in pairwise(points)])
     for k, box in enumerate(boxes):
         assert not any(box.contains(x, y) for x, y in line)
         assert not any(box.overlaps(other) for other in boxes[:k])
