@@ -14,8 +14,21 @@ from serq_lab.semantics import model as m
 
 
 def first_axis(model: m.Model, names: Sequence[str], named: Sequence[str] = ()) -> str:
-    """The first that the caller has `named`; else of `names` the first let that the capacity of a pool depends on,
-    else the first that the arrivals depend on, else the first of all.
+    """The control on the x axis at first.
+
+    Parameters
+    ----------
+    model : Model
+    names : sequence of str
+        The controls, in the order of the panel.
+    named : sequence of str
+        Those of them that the caller asked for by name, in the caller's order.
+
+    Returns
+    -------
+    str
+        The first that the caller has named; else the first let that the capacity of a pool depends on, directly or
+        through other lets; else the first that the arrivals depend on; else the first of all.
     """
     capacities = lets_read_by(model, tuple(pool.cap for pool in model.pools))
     arrivals = lets_read_by(model, model.arrivals)
@@ -27,8 +40,22 @@ def first_axis(model: m.Model, names: Sequence[str], named: Sequence[str] = ()) 
 
 
 def first_statistic(model: m.Model) -> str:
-    """The mean of the first observation that measures time, which is to say one that is reckoned with ``now``, as
-    ``now - t0``; else of the first observation, else of the sessions alive.
+    """The statistic that is looked at first, as a dotted name.
+
+    Parameters
+    ----------
+    model : Model
+
+    Returns
+    -------
+    str
+        The mean of the first observation that measures time; else of the first observation; else of the sessions
+        alive.
+
+    Notes
+    -----
+    An observation measures time where it is reckoned with ``now``, as ``now - t0`` and ``(now - t0) / tokens`` are. A
+    comparison with it is a share, and ``now`` by itself an instant.
     """
     if not model.observations:
         return "mean_live"
