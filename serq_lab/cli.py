@@ -92,9 +92,7 @@ def run(
     if not quiet:
         show(program.warnings)
     with ProgressBar(shown=not quiet and sys.stderr.isatty()) as bar:
-        report = program.run(
-            sets, seed=seed, horizon=horizon, warmup=warmup, arrivals=arrivals, progress=bar.move
-        )
+        report = program.run(sets, seed=seed, horizon=horizon, warmup=warmup, arrivals=arrivals, progress=bar.move)
     if dump is not None:
         dump_samples(report, Path(dump))
     if as_json:
@@ -170,7 +168,6 @@ def notebook(file: str, out: str | None, force: bool) -> int:
 def lab(folder: str, jupyter: tuple[str, ...]) -> int:
     """Open JupyterLab on a copy of the tutorial in FOLDER; what is there already stays as it is."""
     import importlib.util
-    import subprocess
 
     files = notebook_files()
     if importlib.util.find_spec("jupyterlab") is None:
@@ -179,7 +176,8 @@ def lab(folder: str, jupyter: tuple[str, ...]) -> int:
         files.copy_tutorial(Path(folder))
     except OSError as fault:
         raise click.FileError(folder, fault.strerror) from None
-    return subprocess.call([sys.executable, "-m", "jupyterlab", *jupyter], cwd=folder)
+    files.open_lab(Path(folder), jupyter)
+    return FINE
 
 
 NO_LAB = "the lab is not installed: run `pip install 'serq-lab[lab]'`"
@@ -212,8 +210,7 @@ def dump_samples(report: Report, folder: Path) -> None:
         for name, row in report.observe.items():
             columns = (column.tolist() for column in (row.times, row.sessions, row.turns, row.samples))
             lines = [
-                f"{time!r},{session},{turn},{value!r}\n"
-                for time, session, turn, value in zip(*columns, strict=True)
+                f"{time!r},{session},{turn},{value!r}\n" for time, session, turn, value in zip(*columns, strict=True)
             ]
             text = "time,session,turn,value\n" + "".join(lines)
             (folder / f"{name}.csv").write_text(text, encoding="utf-8", newline="\n")

@@ -300,7 +300,11 @@ class Program:
         arrivals: int | Range | None = None,
         **ranges: float | Range,
     ) -> Panel:
-        """A panel with sliders for a notebook: the figures and a curve follow them.
+        """A panel with sliders for a notebook: the figures, what binds and a curve follow them.
+
+        The curve starts over the first let that is named here, else over the first that the capacity of a pool, or
+        else the arrivals, depend on; it shows the mean of the first observation that measures time (``now - t0``), or
+        else of the first.
 
         Parameters
         ----------

@@ -5,13 +5,16 @@ In come paths; out go files, ready for JupyterLab. Called by the commands ``serq
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from serq_lab.notebook.panel.controls import controls_of, first_axis
+from serq_lab.notebook.panel.controls import controls_of
+from serq_lab.notebook.panel.first_view import first_statistic
 from serq_lab.notebook.panel.ranges import thinned
 from serq_lab.pipeline import Program
 from serq_lab.reading import tutorial_folder
@@ -61,11 +64,11 @@ def heading(program: Program, name: str) -> str:
 
 
 def _experiments(program: Program, name: str) -> list[tuple[str, str]]:
-    moved = controls_of(program, (), {}, {}, {}).moved
-    axis = first_axis(program, moved)
-    control = next(each for each in moved if each.name == axis)
+    controls = controls_of(program, (), {}, {}, {})
+    axis = controls.axis
+    control = next(each for each in controls.moved if each.name == axis)
     values = ", ".join(f"{value:.6g}" for value in thinned(control.values, control.start, POINTS))
-    statistic = f"observe.{program.model.observations[0]}.mean"
+    statistic = first_statistic(program.model)
     return [
         ("markdown", "## Move the numbers\n\nEach `let` has a slider; the picture follows."),
         ("code", f"{name}.explore()"),
@@ -89,3 +92,21 @@ def copy_tutorial(folder: Path) -> Path:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, target)
     return folder
+
+
+def open_lab(folder: Path, options: Sequence[str]) -> None:
+    """Run JupyterLab on a folder until it is told to end.
+
+    It runs in this process, so that a signal that ends this one is JupyterLab's own: it ends its kernels first.
+
+    Parameters
+    ----------
+    folder : Path
+        Its notebooks are seen.
+    options : sequence of str
+        Options of JupyterLab, as in ``["--no-browser"]``.
+    """
+    from jupyterlab.labapp import LabApp  # takes a second to import
+
+    os.chdir(folder)
+    LabApp.launch_instance(list(options))

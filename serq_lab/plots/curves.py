@@ -115,7 +115,8 @@ def _cross_unsteady(ax: Axes, curve: Curve) -> None:
     known, is_steady = np.isfinite(curve.mean), np.array([not reason for reason in curve.unsteady], bool)
     steady, unsteady = curve.mean[known & is_steady], np.flatnonzero(known & ~is_steady)
     top = float(steady.max()) if len(steady) else 0.0
-    cut = [row for row in unsteady if 0 < TOO_HIGH * top < curve.mean[row]]
+    is_cut = bool((curve.mean[unsteady] > TOO_HIGH * top).any()) and top > 0
+    cut = [row for row in unsteady if is_cut and curve.mean[row] > HEADROOM * top]
     for row in sorted({*unsteady} - {*cut}):
         ax.plot(curve.x[row], curve.mean[row], zorder=4, **CROSS)
     if cut:
@@ -133,12 +134,19 @@ def _cross_unsteady(ax: Axes, curve: Curve) -> None:
 
 
 def _label_shares(ax: Axes, curve: Curve) -> None:
-    """The share turned away beside its points, as far as there is room for words."""
+    """The share turned away beside its points, as far as there is room for words: above the curve where it falls on
+    the label's side of the point, below it where it rises."""
+    known = np.flatnonzero(np.isfinite(curve.mean))
     rows = np.flatnonzero(np.isfinite(curve.mean) & (curve.turned_away > 0))
     for row in rows[: MOST_LABELS if len(rows) <= MOST_LABELS else 1]:
+        later = known[known > row]
+        side = 1 if len(later) else -1  # to the right, but for the last point, which has no room there
+        beside = later[0] if len(later) else known[max(len(known) - 2, 0)]
+        above = 1 if curve.mean[beside] < curve.mean[row] else -1
         ax.annotate(
-            f"{100 * curve.turned_away[row]:.3g}% away", (curve.x[row], curve.mean[row]), xytext=(-4, -10),
-            textcoords="offset points", va="top", fontsize=SMALL, color=INK, bbox=PAPER,
+            f"{100 * curve.turned_away[row]:.3g}% away", (curve.x[row], curve.mean[row]), (4 * side, 7 * above),
+            textcoords="offset points", ha="left" if side > 0 else "right", va="bottom" if above > 0 else "top",
+            fontsize=SMALL, color=INK, bbox=PAPER,
         )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""A report as HTML for notebooks: the tables of `text.py` with units in their headings, each note below its row.
+"""A report as HTML for notebooks: the tables of `text.py` with units in their headings, notes below their rows.
 
 In comes a `Report`, out goes HTML with its own style and nothing else: no script, no file to fetch. Colours come from
 the page, so that a light and a dark theme both read well; what a colour says, a word says too. `table`, `page` and

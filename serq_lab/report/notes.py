@@ -27,7 +27,7 @@ MOST_NAMES = 5
 
 
 class Note(NamedTuple):
-    """One sentence, and the first row that it speaks of: its table (``observe gauge stage pool``) and its label, both
+    """One sentence, and the last row that it speaks of: its table (``observe gauge stage pool``) and its label, both
     "" for a note on the whole run.
     """
 
@@ -65,11 +65,11 @@ def report_notes(report: Report, records: Records, caps: Mapping[str, float]) ->
 def _few_samples(observations: Sequence[Observation]) -> Iterator[Note]:
     silent = [row.name for row in observations if row.count == 0]
     if silent:
-        yield Note(f"nothing was observed as {_names(silent)} after the warm-up.", "observe", silent[0])
+        yield Note(f"nothing was observed as {_names(silent)} after the warm-up.", "observe", silent[-1])
     few = [row for row in observations if 0 < row.count < LEAST_SAMPLES]
     if few:
         counts = _listed([f'"{row.name}" ({row.count})' for row in few])
-        yield Note(f"fewer than {LEAST_SAMPLES} samples, too few for an interval: {counts}.", "observe", few[0].name)
+        yield Note(f"fewer than {LEAST_SAMPLES} samples, too few for an interval: {counts}.", "observe", few[-1].name)
 
 
 def _wide_intervals(rows: Iterable[Observation | Gauge], *, is_steady: bool) -> Iterator[Note]:
@@ -84,7 +84,7 @@ def _wide_intervals(rows: Iterable[Observation | Gauge], *, is_steady: bool) -> 
             f'"{row.name}" ({decimal(row.mean, 4)} with a half width of {decimal(row.half_width, 4)})' for row in wide
         ]
         sentence = f"the interval is wider than a tenth of the mean: {_listed(figures)}{advice}."
-        yield Note(sentence, "observe" if isinstance(wide[0], Observation) else "gauge", wide[0].name)
+        yield Note(sentence, "observe" if isinstance(wide[-1], Observation) else "gauge", wide[-1].name)
 
 
 def _growth(growth: Growth | None) -> Iterator[Note]:
@@ -140,7 +140,7 @@ def _unused_pools(report: Report) -> Iterator[Note]:
         if pool.admissions == 0 and pool.rejected == 0 and pool.mean_cached == 0
     ]
     if unused:
-        yield Note(f"nobody was admitted to {_names(unused, 'pool')}.", "pool", unused[0])
+        yield Note(f"nobody was admitted to {_names(unused, 'pool')}.", "pool", unused[-1])
 
 
 def _count(number: int, word: str) -> str:

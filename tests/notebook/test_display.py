@@ -67,8 +67,14 @@ def test_a_note_stands_below_its_row() -> None:
     assert at < below
     assert "server" not in words[at:below]
     assert words.count(words[below]) == 1
-    few = next(index for index, word in enumerate(words) if word.startswith("note: fewer than 40 samples"))
-    assert words.index("got") < few < words.index("gone")
+
+
+def test_a_note_on_several_rows_stands_below_the_last_of_them() -> None:
+    words = Reader(serq_lab.compile(SMALL).run().to_html()).words
+    few = next(word for word in words if word.startswith("note: fewer than 40 samples"))
+    assert '"got"' in few
+    assert '"gone"' in few
+    assert words.index("got") < words.index("gone") < words.index(few) < words.index("mem")
 
 
 def test_each_note_of_the_text_is_in_the_html() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import nbformat
 import pytest
+from jupyterlab.labapp import LabApp
 from nbclient import NotebookClient
 
 import serq_lab
@@ -124,11 +124,11 @@ def test_the_tutorial_is_copied_and_own_work_is_kept(tmp_path: Path) -> None:
 
 
 def test_the_lab_opens_on_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    called: list[tuple[list[str], str]] = []
-    monkeypatch.setattr(subprocess, "call", lambda command, cwd: called.append((command, cwd)) or 0)
-    folder = str(tmp_path / "lab")
-    assert cli.main(["lab", folder, "--", "--no-browser", "--port=9"]) == 0
-    assert called == [([sys.executable, "-m", "jupyterlab", "--no-browser", "--port=9"], folder)]
+    called: list[tuple[list[str], Path]] = []
+    monkeypatch.setattr(LabApp, "launch_instance", lambda options: called.append((options, Path.cwd())))
+    monkeypatch.chdir(tmp_path)  # and back to where it was
+    assert cli.main(["lab", "lab", "--", "--no-browser", "--port=9"]) == 0
+    assert called == [(["--no-browser", "--port=9"], tmp_path / "lab")]
     assert (tmp_path / "lab" / "programs" / "01-queue.sq").exists()
 
 

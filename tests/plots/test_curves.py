@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -74,6 +75,42 @@ def test_a_point_that_is_not_steady_does_not_say_how_high_the_picture_is() -> No
     assert ax.bbox.y0 + 0.9 * ax.bbox.height < y < ax.bbox.y1
     ax.set_yscale("log")
     assert len(png(ax)) > 1000
+
+
+def test_each_point_that_is_not_steady_has_its_cross_inside_the_picture() -> None:
+    over = ("", "", "population not settled", "population not settled")
+    ax = plot_curve(curve([[1, 2], [3, 4], [5.5, 6.5], [900, 1000]], unsteady=over))
+    assert isinstance(ax, PictureAxes)
+    png(ax)
+    crosses = [line for line in ax.lines if line.get_marker() == "x"]
+    assert [line.get_xdata()[0] for line in crosses] == [2, 3]
+    for cross in crosses:
+        ((x, y),) = cross.get_transform().transform(cross.get_xydata())
+        assert ax.bbox.contains(x, y)
+
+
+@pytest.mark.parametrize(
+    "means",
+    [[0.132, 0.141, 0.134, 0.109, 0.067, 0.063], [0.25, 0.35, 0.47, 0.7, 0.98, 1], [1.2, 2.5, 1.6, 0.9, 0.5, 0.2]],
+    ids=["a peak", "rising", "falling from a peak"],
+)
+@pytest.mark.parametrize("n_away", [1, 4, 6])
+def test_the_share_turned_away_covers_neither_the_line_nor_another_share(means: list[float], n_away: int) -> None:
+    away = np.array([0.25] * n_away + [0] * (6 - n_away))
+    made = curve([[mean, mean + 0.001] for mean in means], x=np.array([1, 1.5, 2, 3, 6, 10]), turned_away=away)
+    ax = plot_curve(made)
+    ax.set_xscale("log")
+    assert isinstance(ax, PictureAxes)
+    png(ax)
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert len(boxes) == n_away
+    points = ax.transData.transform(np.column_stack([made.x, made.mean]))
+    along = np.linspace(0, 1, 50)[:, None]
+    line = np.concatenate([one + along * (other - one) for one, other in pairwise(points)])
+    for k, box in enumerate(boxes):
+        assert not any(box.contains(x, y) for x, y in line)
+        assert not any(box.overlaps(other) for other in boxes[:k])
+        assert ax.get_figure().bbox.x1 > box.x1
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])

@@ -13,7 +13,8 @@ import ipywidgets
 
 from serq_lab.diagnostics.catalogue import did_you_mean, listed
 from serq_lab.notebook.cell_error import UsageError
-from serq_lab.notebook.panel.ranges import Given, asked_values, is_counted, lets_in_use, nearest, rules_of, usual_values
+from serq_lab.notebook.panel.first_view import first_axis
+from serq_lab.notebook.panel.ranges import Given, asked_values, is_counted, lets_in_use, nearest, usual_values
 from serq_lab.semantics.constants import evaluate
 
 if TYPE_CHECKING:
@@ -47,13 +48,14 @@ class Control(NamedTuple):
 
 class Controls(NamedTuple):
     """`moved` have a control; the lets in `fixed` and the settings in `settings` were given one value; `left_out` are
-    lets for which no range could be guessed.
+    lets for which no range could be guessed; `axis` is the name of the control on the x axis at first.
     """
 
     moved: list[Control]
     fixed: dict[str, Value]
     settings: dict[str, float]
     left_out: list[str]
+    axis: str
 
 
 def controls_of(
@@ -96,7 +98,9 @@ def controls_of(
     kept = {name: value for name, value in fixed.items() if name not in {control.name for control in moved}}
     if not moved and not chosen:
         raise UsageError("there is nothing to move: write a number of the program as a `let`, as in `let C = 10;`")
-    return Controls([*moved, *chosen], kept, single, left_out)
+    controls = [*moved, *chosen]
+    axis = first_axis(model, [control.name for control in controls], [*names, *ranges])
+    return Controls(controls, kept, single, left_out, axis)
 
 
 def _of_let(
@@ -121,9 +125,3 @@ def _of_settings(settings: Mapping[str, float | Given | None]) -> tuple[dict[str
             values = asked_values(name, given, None, name in WHOLE_SETTINGS)
             chosen.append(Control(name, values, values[0], f"{name} of the run", not isinstance(given, tuple)))
     return single, chosen
-
-
-def first_axis(program: Program, controls: Sequence[Control]) -> str:
-    """The control on the x axis at first: that of a pool's capacity, or else the first."""
-    capacities = {let.name for row, let in enumerate(program.model.lets) if "capacity" in rules_of(program.model, row)}
-    return next((control.name for control in controls if control.name in capacities), controls[0].name)

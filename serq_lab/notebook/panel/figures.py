@@ -15,7 +15,6 @@ from serq_lab.report.rows import Pool, Stage
 
 if TYPE_CHECKING:
     from serq_lab.report.report import Report
-    from serq_lab.semantics.model import Model
 
 Lets = tuple[tuple[str, float], ...]
 """Lets and run settings with their values, in the order of the controls: what a result belongs to."""
@@ -28,18 +27,21 @@ POOL = tuple(field.name for field in fields(Pool) if field.name not in ("name", 
 
 
 class Result(NamedTuple):
-    """One run: the values it was run with, its numbers, its notes, and how many sessions it turned away."""
+    """One run: the values it was run with, its numbers, its notes, how many sessions it turned away, and what it was
+    short of (`report/binding.py`).
+    """
 
     lets: Lets
     figures: Mapping[str, float]
     notes: tuple[str, ...]
     n_turned_away: int
+    binds: str
 
 
 def result_of(report: Report, lets: Lets) -> Result:
     """What a panel keeps of a report that was run with `lets`."""
     n_turned_away = sum(pool.rejected for pool in report.pool.values())
-    return Result(lets, dict(_figures(report)), tuple(report.notes), n_turned_away)
+    return Result(lets, dict(_figures(report)), tuple(report.notes), n_turned_away, report.binds)
 
 
 def _figures(report: Report) -> Iterator[tuple[str, float]]:
@@ -77,8 +79,3 @@ def half_width(figures: Mapping[str, float], name: str) -> float:
     if not name.endswith(".mean"):
         return math.nan
     return figures.get(name.removesuffix("mean") + "half_width", math.nan)
-
-
-def default_statistic(model: Model, figures: Mapping[str, float]) -> str:
-    """What a panel looks at first: the mean of the first observation, else of the sessions alive."""
-    return f"observe.{model.observations[0]}.mean" if model.observations else next(iter(figures))

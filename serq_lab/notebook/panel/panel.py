@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from serq_lab.diagnostics.errors import ProgramError, RunError
 from serq_lab.notebook.cell_error import error_html
 from serq_lab.notebook.panel import showing
-from serq_lab.notebook.panel.controls import SETTINGS, WHOLE_SETTINGS, Controls, controls_of, first_axis
-from serq_lab.notebook.panel.figures import Lets, Result, default_statistic, result_of, statistics
+from serq_lab.notebook.panel.controls import SETTINGS, WHOLE_SETTINGS, Controls, controls_of
+from serq_lab.notebook.panel.figures import Lets, Result, result_of, statistics
+from serq_lab.notebook.panel.first_view import first_statistic
 from serq_lab.notebook.panel.lifetimes import forget, is_watched, register
 from serq_lab.notebook.panel.picture import WIDTH, Picture, View, title
 from serq_lab.notebook.panel.ranges import Given, thinned
@@ -81,12 +82,11 @@ class Panel:
         lets = tuple((control.name, control.start) for control in controls.moved)
         with ProgressBar(shown=is_watched(), in_notebook=True) as bar:
             self.present = self._run(lets, bar.move)  # what is wrong at the start fails the cell
-        figures = self.present.figures
         self.widgets = Widgets(
             controls.moved,
-            axis=first_axis(program, controls.moved),
-            statistics=statistics(figures),
-            statistic=default_statistic(program.model, figures),
+            axis=controls.axis,
+            statistics=statistics(self.present.figures),
+            statistic=first_statistic(program.model),
         )
         try:
             self._show_at_once()

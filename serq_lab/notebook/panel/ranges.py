@@ -43,7 +43,12 @@ def lets_in_use(model: m.Model) -> frozenset[int]:
         model.pools, model.stages, model.arrivals, model.init, model.turn, model.session, model.gauges, model.settings,
         model.structure, tuple(requirement.value for requirement in model.requirements),
     )  # fmt: skip
-    reached = {node.let for node in parts(trees) if isinstance(node, m.LetValue)}
+    return lets_read_by(model, trees)
+
+
+def lets_read_by(model: m.Model, tree: object) -> frozenset[int]:
+    """The rows of the lets that a tree or a tuple of them reads, directly or through other lets."""
+    reached = {node.let for node in parts(tree) if isinstance(node, m.LetValue)}
     waiting = list(reached)
     while waiting:
         new = model.lets[waiting.pop()].uses - reached

@@ -25,6 +25,8 @@ PICTURE_STYLE = """
 SHOWN = {"observe": ("mean", "p99"), "gauge": ("mean",), "pool": ("mean_used", "mean_queue"), "stage": ("utilization",)}
 """Of each kind of row, the statistics that a panel lists; the one that is looked at comes first."""
 
+BINDS = "what most of the sessions that wait are waiting for; nothing is short where arrivals (or the population) bind"
+
 
 def lets_text(lets: Lets) -> str:
     """``C = 6, Lambda = 0.8``."""
@@ -38,13 +40,17 @@ def listed(figures: Mapping[str, float], statistic: str) -> list[str]:
 
 
 def figures_html(present: Result, pinned: Result | None, statistic: str) -> str:
-    """The present figures, with their change against the pinned run, and the notes."""
+    """What binds, the present figures, with their change against the pinned run, and the notes."""
     header = ["figure", "now", "95% CI"] + (["pinned", "change"] if pinned is not None else [])
     rows = [_row(name, present, pinned) for name in listed(present.figures, statistic)]
-    caption = f"<p><strong>{escape(lets_text(present.lets))}</strong>"
+    caption = f"<p><strong>{escape(lets_text(present.lets))}</strong><br>{_binds_html(present)}"
     if pinned is not None:
-        caption += f"<br><small>pinned: {escape(lets_text(pinned.lets))}</small>"
+        caption += f"<br><small>pinned: {escape(lets_text(pinned.lets))}; {_binds_html(pinned)}</small>"
     return page(caption + "</p>", table(header, rows), *map(note_html, present.notes))
+
+
+def _binds_html(result: Result) -> str:
+    return f'<span title="{escape(BINDS)}">binds: {escape(result.binds)}</span>'
 
 
 def _row(name: str, present: Result, pinned: Result | None) -> list[str]:
@@ -93,4 +99,4 @@ def panel_text(present: Result, statistic: str) -> str:
     names = listed(present.figures, statistic)
     width = max(len(spoken(name)) for name in names)
     lines = [f"{spoken(name):<{width}}  {figure(present.figures.get(name, math.nan))}" for name in names]
-    return "\n".join([lets_text(present.lets), *lines, *present.notes])
+    return "\n".join([lets_text(present.lets), f"binds: {present.binds}", *lines, *present.notes])

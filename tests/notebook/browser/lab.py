@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
+from urllib.request import Request, urlopen
 
 from playwright.sync_api import Locator, Page, sync_playwright
 
@@ -70,7 +71,18 @@ class Lab:
             sleep(0.2)
         raise TimeoutError((self.folder.parent / "server.log").read_text())
 
+    @property
+    def pid(self) -> int:
+        """Of ``serq lab``."""
+        return self._server.pid
+
+    def start_kernel(self) -> None:
+        """A kernel that no page has asked for."""
+        with urlopen(Request(f"http://127.0.0.1:{self._port}/api/kernels", data=b'{"name": "python3"}')):
+            pass
+
     def close(self) -> None:
+        """End the lab, its server and its kernels."""
         self._server.terminate()
         self._server.wait(30)
 

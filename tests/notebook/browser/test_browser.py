@@ -53,9 +53,11 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         cells = [new_code_cell(cell) for cell in CELLS]
         nbformat.write(new_notebook(cells=cells, metadata=kernel), folder / f"{name}.ipynb")
     lab = Lab(folder)
-    lab.wait()
-    yield lab
-    lab.close()
+    try:
+        lab.wait()
+        yield lab
+    finally:
+        lab.close()
 
 
 def marked_column(page: Page) -> float:

@@ -17,7 +17,7 @@ CURVE, PRESENT = (11, 95, 165), (179, 71, 0)
 
 def result(x: float, mean: float, width: float = 0.1, n_turned_away: int = 0) -> Result:
     lets = (("S", 1.0), ("C", x))
-    return Result(lets, {"observe.w.mean": mean, "observe.w.half_width": width}, (), n_turned_away)
+    return Result(lets, {"observe.w.mean": mean, "observe.w.half_width": width}, (), n_turned_away, "arrivals")
 
 
 def pixels(png: bytes) -> np.ndarray:

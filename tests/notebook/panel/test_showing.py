@@ -17,7 +17,7 @@ FIGURES = {
     "pool.kv[1].rejected": 3.0,
     "mean_live": 2.0,
 }
-NOW = Result((("C", 6.0),), FIGURES, ("note: <odd>",), 3)
+NOW = Result((("C", 6.0),), FIGURES, ("note: <odd>",), 3, 'memory of "kv[1]"')
 
 
 @pytest.mark.parametrize(
@@ -75,11 +75,13 @@ def test_the_table_compares_with_the_pinned_run_only_where_there_is_one() -> Non
     assert "pinned: C = 6" in pinned
     assert pinned.count("same") == 2
     assert "note: &lt;odd&gt;" in alone
+    assert [html.count("binds: memory of &quot;kv[1]&quot;") for html in (alone, pinned)] == [1, 2]
 
 
 def test_text() -> None:
     assert panel_text(NOW, "observe.w.mean").splitlines() == [
         "C = 6",
+        'binds: memory of "kv[1]"',
         "w mean           0.5000",
         "w p99            -",
         "kv[1] mean used  1234",
