@@ -338,9 +338,7 @@ class Program:
                 self._lowered = _lower(self.model)
             return self._lowered
 
-    def _prepared(
-        self, lets: Mapping[str, Value], settings: Settings
-    ) -> tuple[Model, LoweredProgram, Constants]:
+    def _prepared(self, lets: Mapping[str, Value], settings: Settings) -> tuple[Model, LoweredProgram, Constants]:
         try:
             values = constants.evaluate(self.model, lets, **settings)
             is_of_this_shape = values.structure == self.model.constants.structure

@@ -145,9 +145,7 @@ def test_a_stuck_session_is_an_exit_code(
     assert 'note: 1 session was stuck at pool "kv"' in capsys.readouterr().out
 
 
-def test_our_own_fault(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], small: str
-) -> None:
+def test_our_own_fault(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], small: str) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("one over nothing")
 
@@ -158,9 +156,7 @@ def test_our_own_fault(
     assert "serq is at fault here, not the program" in error
 
 
-def test_an_interrupt(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], small: str
-) -> None:
+def test_an_interrupt(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], small: str) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -172,9 +168,7 @@ def test_an_interrupt(
 def test_notes_stand_after_the_tables_or_beside_json(small: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["run", small]) == 0
     text = capsys.readouterr().out
-    assert (
-        'note: 2 of 6 sessions were turned away at pool "mem": they asked for between 5 and 6 units' in text
-    )
+    assert 'note: 2 of 6 sessions were turned away at pool "mem": they asked for between 5 and 6 units' in text
     assert text.index("\nmem ") < text.index("note: ")
     assert cli.main(["run", small, "--json"]) == 0
     captured = capsys.readouterr()

@@ -28,16 +28,12 @@ def model(*, limit: bool) -> checked.Model:
 
 
 def said(kind: FailureKind, span: int, value: float, session: int = -1) -> str:
-    return diagnose(
-        Failure(kind, span, 3.0, session, value), [GUARD, LONG, TWO_LINES], model(limit=True)
-    ).message
+    return diagnose(Failure(kind, span, 3.0, session, value), [GUARD, LONG, TWO_LINES], model(limit=True)).message
 
 
 def test_a_guard() -> None:
     fault = diagnose(Failure(FailureKind.GUARD, 0, 12.5, 7, 0.5), [GUARD], model(limit=False))
-    assert fault.message == (
-        'the guard "x" is 0.5, and a branch can only take 1 or 0 (at time 12.5, in session 7)'
-    )
+    assert fault.message == ('the guard "x" is 0.5, and a branch can only take 1 or 0 (at time 12.5, in session 7)')
     assert fault.code == "run-guard"
     assert fault.span is GUARD
     assert fault.hint is not None

@@ -142,9 +142,7 @@ def test_a_run_that_stops() -> None:
     with pytest.raises(RunError) as caught:
         serq_lab.compile(text, name="guard.sq").run()
     (fault,) = caught.value.diagnostics
-    assert fault.message.startswith(
-        'the guard "serial / 2" is 0.5, and a branch can only take 1 or 0 (at time '
-    )
+    assert fault.message.startswith('the guard "serial / 2" is 0.5, and a branch can only take 1 or 0 (at time ')
     assert fault.message.endswith("in session 1)")
     assert "guard.sq:10:11" in str(caught.value)
 

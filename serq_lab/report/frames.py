@@ -37,9 +37,7 @@ def report_frames(report: Report) -> dict[str, pandas.DataFrame]:
 
 def _frame(rows: Mapping[str, object], columns: tuple[str, ...]) -> pandas.DataFrame:
     data = {column: [getattr(row, column) for row in rows.values()] for column in columns}
-    frame: pandas.DataFrame = pandas.DataFrame(
-        data, index=pandas.Index(list(rows), name="name", dtype=object)
-    )
+    frame: pandas.DataFrame = pandas.DataFrame(data, index=pandas.Index(list(rows), name="name", dtype=object))
     return frame
 
 

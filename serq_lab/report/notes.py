@@ -73,11 +73,7 @@ def _few_samples(observations: Sequence[Observation]) -> Iterator[Note]:
 
 
 def _wide_intervals(rows: Iterable[Observation | Gauge], *, is_steady: bool) -> Iterator[Note]:
-    wide = [
-        row
-        for row in rows
-        if math.isfinite(row.half_width) and 0 < WIDE_INTERVAL * abs(row.mean) < row.half_width
-    ]
+    wide = [row for row in rows if math.isfinite(row.half_width) and 0 < WIDE_INTERVAL * abs(row.mean) < row.half_width]
     if wide:
         advice = "; a longer horizon would tell more" if is_steady else ""
         figures = [

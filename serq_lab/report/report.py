@@ -47,9 +47,7 @@ class Rows(Mapping[str, Row]):
             return self._rows[name]
         if name in self._arrays:
             last = self._arrays[name] - 1
-            raise KeyError(
-                f'{self._word} "{name}" is an array: ask for a member, "{name}[0]" to "{name}[{last}]"'
-            )
+            raise KeyError(f'{self._word} "{name}" is an array: ask for a member, "{name}[0]" to "{name}[{last}]"')
         near = did_you_mean(str(name), [*self._rows, *self._arrays])
         known = ", ".join(f'"{row}"' for row in list(self._rows)[:10])
         hint = near or (f"there is {known}" if known else "the program has none")
@@ -92,9 +90,7 @@ class Report:
     def __init__(self, model: Model, constants: Constants, records: Records) -> None:
         self._model = model
         self._records = records
-        self.lets: dict[str, float] = {
-            let.name: value for let, value in zip(model.lets, constants.lets, strict=True)
-        }
+        self.lets: dict[str, float] = {let.name: value for let, value in zip(model.lets, constants.lets, strict=True)}
         self.settings: dict[str, float | int | None] = {
             "horizon": constants.horizon,
             "warmup": constants.warmup,

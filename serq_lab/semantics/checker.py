@@ -153,9 +153,7 @@ class _Checker:
             structure=structure,
         )
 
-    def _read(
-        self, tree: nodes.Program, overrides: Mapping[str, c.Override], bodies: Mapping[str, str]
-    ) -> None:
+    def _read(self, tree: nodes.Program, overrides: Mapping[str, c.Override], bodies: Mapping[str, str]) -> None:
         self._parts = Gathering(bodies, self.faults).program(tree, self._source)
         self._names.definitions = self._parts.definitions
         self._substitution = self._new_substitution()
@@ -187,9 +185,7 @@ class _Checker:
     ) -> tuple[tuple[m.Pool, ...], tuple[m.Stage, ...]]:
         flows = statements.findings.flow_stages
         pools = tuple([declarations.pool(family) for family in self._names.pools.values()])
-        stages = tuple(
-            [declarations.stage(family, family.row in flows) for family in self._names.stages.values()]
-        )
+        stages = tuple([declarations.stage(family, family.row in flows) for family in self._names.stages.values()])
         whole_program.check_spill_cycles(pools, self.faults)
         whole_program.check_budget_cycles(self._resolver.budget_reads, self.faults)
         if not statements.findings.has_unknown_flow:
@@ -207,9 +203,7 @@ class _Checker:
                 name = declaration.name
                 if name.name in table:
                     first = table[name.name].declaration.name.span
-                    self.faults.add(
-                        given_twice(f'the {noun} "{name.name}"', name.span, first, "rename one of the two")
-                    )
+                    self.faults.add(given_twice(f'the {noun} "{name.name}"', name.span, first, "rename one of the two"))
                     continue
                 size: int | None = None
                 if declaration.size is not None:
@@ -228,9 +222,7 @@ class _Checker:
         for item in items:
             for name in item.names if isinstance(item, nodes.Hidden) else ():
                 if name.name in hidden:
-                    self.faults.add(
-                        given_twice(f'the hidden name "{name.name}"', name.span, hidden[name.name])
-                    )
+                    self.faults.add(given_twice(f'the hidden name "{name.name}"', name.span, hidden[name.name]))
                 hidden.setdefault(name.name, name.span)
         return found
 
@@ -255,12 +247,9 @@ class _Checker:
         meanings += [Meaning("a stage", stage.name) for stage in self._parts.stages]
         meanings += [Meaning("a definition", each.name) for each in names.definitions.values()]
         meanings += [
-            Meaning("a session attribute", nodes.Identifier(span, name))
-            for name, span in names.assigned.items()
+            Meaning("a session attribute", nodes.Identifier(span, name)) for name, span in names.assigned.items()
         ]
-        meanings += [
-            Meaning("the index of an aggregate", name) for name in self._substitution.aggregate_variables
-        ]
+        meanings += [Meaning("the index of an aggregate", name) for name in self._substitution.aggregate_variables]
         meanings += [Meaning("named at admission", name) for name in blocks.read_admission_names]
         check_meanings(meanings, names.has_trace, self.faults)
 
@@ -274,9 +263,7 @@ class _Checker:
                 self.faults.add(given_twice(f'the gauge "{name.name}"', name.span, seen[name.name].name.span))
             elif name.name in observations:
                 message = f'"{name.name}" is a gauge here, and also an observation'
-                self.faults.error(
-                    "name-clash", message, name.span, f"rename one, for example `{name.name}_level`"
-                )
+                self.faults.error("name-clash", message, name.span, f"rename one, for example `{name.name}_level`")
             seen.setdefault(name.name, gauge)
         return tuple([declarations.gauge(gauge) for gauge in seen.values()])
 
@@ -301,9 +288,7 @@ class _Checker:
         trace = workload.get("trace")
         return m.TraceFile(trace.span, trace.path, trace.ordered) if isinstance(trace, nodes.Trace) else None
 
-    def _settings(
-        self, declarations: Declarations, arrivals: m.Arrivals, given: c.Given
-    ) -> m.RunSettings | None:
+    def _settings(self, declarations: Declarations, arrivals: m.Arrivals, given: c.Given) -> m.RunSettings | None:
         run = self._parts.run
         options = declarations.by_kind(run.settings if run else (), "")
         place = run.span if run else _end_of(self._source)
@@ -326,13 +311,9 @@ class _Checker:
         seed = found.get("seed", m.Constant(place, 1.0))
         return m.RunSettings(place, found["horizon"], warmup, seed, found.get("arrivals"))
 
-    def _check_values(
-        self, settings: m.RunSettings | None, arrivals: m.Arrivals, given: c.Given
-    ) -> dict[str, float]:
+    def _check_values(self, settings: m.RunSettings | None, arrivals: m.Arrivals, given: c.Given) -> dict[str, float]:
         self._lets.check_requirements()
-        if settings is None or not all(
-            map(self._lets.is_known, (settings.horizon, settings.warmup, settings.seed))
-        ):
+        if settings is None or not all(map(self._lets.is_known, (settings.horizon, settings.warmup, settings.seed))):
             return {}
         return c.settings_values(settings, arrivals, self._lets.values, given, self.faults)
 

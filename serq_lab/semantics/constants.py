@@ -76,17 +76,13 @@ RULES: dict[str, Rule] = {
         lambda v, limit: v > 0, "above 0, because flows share it", "give it a number above 0, as in `ps(1)`"
     ),
     "block": Rule(_is_positive, "above 0 and finite", "give the size of a block, or leave `block` out"),
-    "members": Rule(
-        _count(1, MAX_MEMBERS), f"a whole number from 1 to {MAX_MEMBERS:,}", "give it a size, as in `[4]`"
-    ),
+    "members": Rule(_count(1, MAX_MEMBERS), f"a whole number from 1 to {MAX_MEMBERS:,}", "give it a size, as in `[4]`"),
     "terms": Rule(
         _count(1, MAX_TERMS),
         f"a whole number from 1 to {MAX_TERMS:,}",
         "count members, as in `sum i in 4 (i)`",
     ),
-    "servers": Rule(
-        _count(1, MAX_POPULATION), "a whole number of at least 1", "give it a number, as in `fifo(2)`"
-    ),
+    "servers": Rule(_count(1, MAX_POPULATION), "a whole number of at least 1", "give it a number, as in `fifo(2)`"),
     "population": Rule(
         _count(0, MAX_POPULATION),
         f"a whole number from 0 to {MAX_POPULATION:,}",
@@ -102,24 +98,16 @@ RULES: dict[str, Rule] = {
     ),
     "gap": Rule(_is_positive, "above 0 and finite", "a gap is a time, as in `renewal(1.25)`"),
     "horizon": Rule(_is_positive, "above 0 and finite", "say when the run ends: `horizon 10000;`"),
-    "warmup": Rule(
-        lambda v, limit: 0 <= v < inf, "0 or more, and below the horizon", "leave it out to measure from 0"
-    ),
-    "seed": Rule(
-        _count(0, 2**64 - 1), "a whole number from 0 to 2^64 - 1", "any such number will do: `seed 1;`"
-    ),
-    "arrivals": Rule(
-        _count(1, 2.0**53), "a whole number of at least 1", "leave it out for arrivals without end"
-    ),
+    "warmup": Rule(lambda v, limit: 0 <= v < inf, "0 or more, and below the horizon", "leave it out to measure from 0"),
+    "seed": Rule(_count(0, 2**64 - 1), "a whole number from 0 to 2^64 - 1", "any such number will do: `seed 1;`"),
+    "arrivals": Rule(_count(1, 2.0**53), "a whole number of at least 1", "leave it out for arrivals without end"),
     "guard": Rule(lambda v, limit: v in (0.0, 1.0), "0 or 1", "compare, as in `branch (x > 0)`"),
     "cost": Rule(_is_not_negative, "0 or more", "give it a number of at least 0, or use `max(0, ...)`"),
     "mean": Rule(_is_not_negative, "0 or more", "give it a positive mean"),
     "probability": Rule(
         lambda v, limit: 0 <= v <= 1, "from 0 to 1", "a probability is a part of 1: write `0.3` for 30 %"
     ),
-    "phases": Rule(
-        lambda v, limit: v <= MAX_PHASES, f"at most {MAX_PHASES:,}", "with many phases use the mean itself"
-    ),
+    "phases": Rule(lambda v, limit: v <= MAX_PHASES, f"at most {MAX_PHASES:,}", "with many phases use the mean itself"),
     "number": Rule(
         lambda v, limit: not isnan(v), "a number", "look for a division `0 / 0` or a difference `inf - inf`"
     ),
@@ -159,9 +147,7 @@ def check_requirements(requirements: Sequence[m.Requirement], table: LetTable, f
             Label(table.lets[row].span, f'"{table.lets[row].name}" is {number(table.values[row])}')
             for row in sorted(direct)
         )
-        message = (
-            f"{requirement.subject} must be {rule.words}, and is {number(got)}{_with_given(direct, table)}"
-        )
+        message = f"{requirement.subject} must be {rule.words}, and is {number(got)}{_with_given(direct, table)}"
         code = "bad-" + requirement.rule.replace(" ", "-")
         faults.error(code, message, requirement.span, _hint(requirement, got), *labels)
 
@@ -173,9 +159,7 @@ def _with_given(rows: frozenset[int], table: LetTable) -> str:
         for row in table.lets[waiting.pop()].uses - reached:
             reached.add(row)
             waiting.append(row)
-    given = [
-        f'"{table.lets[row].name}" = {number(table.values[row])}' for row in sorted(reached & table.given)
-    ]
+    given = [f'"{table.lets[row].name}" = {number(table.values[row])}' for row in sorted(reached & table.given)]
     return f", with {' and '.join(given)} given from outside" if given else ""
 
 
@@ -212,9 +196,7 @@ def override_formula(name: str, given: Override, above: Sequence[str], faults: F
     for fault in own.errors:
         if fault.code == "unknown-name":
             hint = fault.hint if fault.hint and fault.hint.startswith("did you") else None
-            fault = replace(
-                fault, hint=hint or f'a value for "{name}" may use numbers and the constants above it'
-            )
+            fault = replace(fault, hint=hint or f'a value for "{name}" may use numbers and the constants above it')
         faults.add(fault)
     return formula
 

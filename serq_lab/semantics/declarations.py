@@ -91,18 +91,14 @@ class Declarations:
                 admit_via = self._admit_via(family, option)
             else:
                 spill = self._spill(family, option)
-        return m.Pool(
-            pool.span, name, family.size, cap, block, evict_keys, queue_keys, preempt, admit_via, spill
-        )
+        return m.Pool(pool.span, name, family.size, cap, block, evict_keys, queue_keys, preempt, admit_via, spill)
 
     def _admit_via(self, family: Family, option: nodes.AdmitOption) -> m.Target | None:
         target = self._joined(family, option.stage, self._names.stages, "`admit via`")
         if target is not None:
             stage = self._stage(target)
             if not stage.is_step:
-                message = (
-                    f'the queue of "{family.name}" is admitted via "{stage.name}", which is no step stage'
-                )
+                message = f'the queue of "{family.name}" is admitted via "{stage.name}", which is no step stage'
                 hint = "name a stage of the kind `step`, or take `admit via` out"
                 label = Label(stage.declaration.name.span, "declared here")
                 self._faults.error("not-a-step", message, option.stage.span, hint, label)
@@ -231,9 +227,7 @@ class Declarations:
         is_large = option.keyword == "seed" and isinstance(literal, nodes.Number) and literal.value == 2.0**64
         if is_large and isinstance(literal, nodes.Number) and int(literal.text) < 2**64:
             return m.Constant(literal.span, 2**64 - 1)  # a double rounds it up, out of bounds
-        return self._constant(
-            option.value, option.keyword, words.get(option.keyword, "the number of arrivals")
-        )
+        return self._constant(option.value, option.keyword, words.get(option.keyword, "the number of arrivals"))
 
 
 def _members(size: Union[int, None]) -> str:

@@ -36,9 +36,7 @@ class Faults:
         self._seen.update(keys)
         (self.errors if fault.severity == "error" else self.warnings).append(fault)
 
-    def error(
-        self, code: str, message: str, span: Span | None, hint: str | None = None, *labels: Label
-    ) -> None:
+    def error(self, code: str, message: str, span: Span | None, hint: str | None = None, *labels: Label) -> None:
         self.add(Diagnostic(code, message, span, labels, hint))
 
     def warning(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
@@ -89,9 +87,7 @@ def unknown(kind: str, name: str, span: Span, candidates: Iterable[str], hint: s
 
 
 def given_twice(what: str, span: Span, first: Span, hint: str = "keep one of the two") -> Diagnostic:
-    return Diagnostic(
-        "given-twice", f"{what} is given twice", span, (Label(first, "given here first"),), hint
-    )
+    return Diagnostic("given-twice", f"{what} is given twice", span, (Label(first, "given here first"),), hint)
 
 
 def name_clash(name: str, what: str, span: Span, other: str, other_span: Span | None) -> Diagnostic:

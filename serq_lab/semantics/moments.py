@@ -13,9 +13,7 @@ EVICTION_VARIABLES = frozenset({"size", "age", "last", "waiting"})
 PLAN_VARIABLES = frozenset({"residents", "decoders", "kv_decode", "kv_prefill"})
 ITERATION_VARIABLES = frozenset({"tokens", "prefilled", "attention"})
 RESIDENT_VARIABLES = frozenset({"decoding", "admission", "remaining"})
-CONTEXT_VARIABLES = (
-    EVICTION_VARIABLES | {"present"} | PLAN_VARIABLES | ITERATION_VARIABLES | RESIDENT_VARIABLES
-)
+CONTEXT_VARIABLES = EVICTION_VARIABLES | {"present"} | PLAN_VARIABLES | ITERATION_VARIABLES | RESIDENT_VARIABLES
 
 
 @dataclass(frozen=True)
@@ -53,9 +51,7 @@ class Moment:
 
 
 STATEMENT = Moment("a session statement", session=True, hidden=True, board=True, clock=True, draws=True)
-WORKLOAD_BLOCK = Moment(
-    "an `init` or `turn` block", session=True, hidden=True, board=True, clock=True, draws=True
-)
+WORKLOAD_BLOCK = Moment("an `init` or `turn` block", session=True, hidden=True, board=True, clock=True, draws=True)
 CACHE_CLAUSE = Moment("a `cache` clause", session=True, hidden=True, board=True, clock=True, draws=True)
 HEADER = Moment("a hold's header", session=True, board=True, clock=True, draws=True)
 QUEUE_KEY = Moment(
@@ -70,9 +66,7 @@ SPILL_CLAUSE = Moment(
 PS_CAPACITY = Moment("a `ps` capacity", board=True, clock=True, draws=True, variables=frozenset({"present"}))
 BUDGET = Moment("a step's `budget`", board=True, clock=True, draws=True, variables=PLAN_VARIABLES)
 CHUNK = Moment("a step's `chunk`", board=True, clock=True, draws=True, variables=PLAN_VARIABLES)
-COST = Moment(
-    "a step's `cost`", board=True, clock=True, draws=True, variables=PLAN_VARIABLES | ITERATION_VARIABLES
-)
+COST = Moment("a step's `cost`", board=True, clock=True, draws=True, variables=PLAN_VARIABLES | ITERATION_VARIABLES)
 SERVING_ORDER = Moment(
     "a step's serving order",
     session=True,

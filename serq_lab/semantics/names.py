@@ -23,9 +23,7 @@ FUNCTIONS = {
     **dict.fromkeys(("abs", "floor", "ceil", "sqrt", "exp", "ln"), ("x",)),
 }
 STAGE_OBSERVABLES = {
-    **dict.fromkeys(
-        ("queue", "busy", "work", "est_lambda", "est_rho", "est_wait", "budget_left"), ("stage",)
-    ),
+    **dict.fromkeys(("queue", "busy", "work", "est_lambda", "est_rho", "est_wait", "budget_left"), ("stage",)),
     "price": ("stage", "hit", "extra"),
 }
 POOL_OBSERVABLES = dict.fromkeys(("used", "free", "cachedin", "holders", "queued", "blocksize"), ("pool",))
@@ -106,9 +104,7 @@ def unknown_name(node: nodes.Name, names: Names, moment: Moment) -> tuple[Diagno
     for table, noun, reads in ((names.pools, "pool", "used"), (names.stages, "stage", "queue")):
         if name in table:
             message = f'"{name}" is a {noun}, and a value is needed here'
-            return Diagnostic(
-                "not-a-value", message, span, (), f"read its state, as in `{reads}({name})`"
-            ), None
+            return Diagnostic("not-a-value", message, span, (), f"read its state, as in `{reads}({name})`"), None
     if name in names.later_lets:
         declared = names.later_lets[name]
         label = Label(declared, "declared here")
@@ -116,17 +112,13 @@ def unknown_name(node: nodes.Name, names: Names, moment: Moment) -> tuple[Diagno
             message = f'the constant "{name}" uses itself'
             return Diagnostic("let-order", message, span, (label,), "give it a value of its own"), None
         message = f'"{name}" is declared further down, and a constant uses the ones above it'
-        return Diagnostic(
-            "let-order", message, span, (label,), f"move `let {name}` up, above this line"
-        ), None
+        return Diagnostic("let-order", message, span, (label,), f"move `let {name}` up, above this line"), None
     if name in names.definitions or name in CALLABLES:
         noun = f'"{name}" is a definition' if name in names.definitions else f"`{name}` is a function"
         hint = f"give it its arguments in parentheses: `{name}(...)`"
         return Diagnostic("not-a-value", f"{noun}, and a value is needed here", span, (), hint), None
     if name in names.admission_names:
-        message = (
-            f'"{name}" is named `at admission`, and is known in its hold\'s units, clauses and block only'
-        )
+        message = f'"{name}" is named `at admission`, and is known in its hold\'s units, clauses and block only'
         hint = f'`set` an attribute in the hold\'s block to keep the value of "{name}"'
         return Diagnostic("admission-name-outside", message, span, (), hint), None
     candidates = set(names.lets) | moment.variables | {"inf"}
@@ -144,9 +136,7 @@ def unknown_name(node: nodes.Name, names: Names, moment: Moment) -> tuple[Diagno
     return unknown("name", name, span, candidates, hint), name
 
 
-def unknown_family(
-    name: str, span: Span, families: dict[str, Family], names: Names
-) -> tuple[Diagnostic, str | None]:
+def unknown_family(name: str, span: Span, families: dict[str, Family], names: Names) -> tuple[Diagnostic, str | None]:
     """The fault of a name that is no pool, or no stage, and its cause where it is nowhere known."""
     wanted, other = ("pool", "stage") if families is names.pools else ("stage", "pool")
     others = names.stages if wanted == "pool" else names.pools

@@ -110,9 +110,7 @@ class Resolver:
         if name in self.names.hidden and not self._moment.hidden:
             message = f'"{name}" is hidden from the scheduler, and {self._moment.words} is read by it'
             hint = f'use an estimate that is not hidden, or take "{name}" out of `hidden`'
-            self.faults.error(
-                "hidden", message, node.span, hint, Label(self.names.hidden[name], "hidden here")
-            )
+            self.faults.error("hidden", message, node.span, hint, Label(self.names.hidden[name], "hidden here"))
         if name == "cached" and self.uncached_hold is not None:
             self.faults.add(*_cached_in(self.uncached_hold, node.span))
         if name in TRACE_ATTRIBUTES and not self.names.has_trace and name not in self.names.assigned:
@@ -123,17 +121,13 @@ class Resolver:
 
     def _member_as_value(self, node: nodes.Member) -> m.Expression:
         message = f"{quoted(node.span.text)} is a pool or a stage, and a value is needed here"
-        self.faults.error(
-            "not-a-value", message, node.span, f"read its state, for example `used({node.span.text})`"
-        )
+        self.faults.error("not-a-value", message, node.span, f"read its state, for example `used({node.span.text})`")
         return failed(node.span)
 
     def _aggregate(self, node: nodes.Aggregate) -> m.Expression:
         """Only in a value given from outside: in a program they are written out before."""
         message = f"`{node.function} {node.variable.name} in` cannot stand in a value given from outside"
-        self.faults.error(
-            "aggregate-outside", message, node.span, "declare a constant with it in the program"
-        )
+        self.faults.error("aggregate-outside", message, node.span, "declare a constant with it in the program")
         return failed(node.span)
 
     def _unary(self, node: nodes.Unary) -> m.Expression:
@@ -210,9 +204,7 @@ class Resolver:
             if not family.is_step:
                 message = f'`budget_left({argument})`: "{family.name}" is no step stage and has no budget'
                 declared = Label(family.declaration.name.span, "declared here")
-                self.faults.error(
-                    "not-a-step", message, node.span, "name a stage of the kind `step`", declared
-                )
+                self.faults.error("not-a-step", message, node.span, "name a stage of the kind `step`", declared)
                 return False
             if self.own_step is not None and moment in (BUDGET, CHUNK):
                 self.budget_reads.setdefault(self.own_step, {}).setdefault(target.family, node.span)
@@ -227,9 +219,7 @@ class Resolver:
         arguments = self._all(node.arguments)
         if name not in DISTRIBUTIONS:
             hint = f"the distributions are {listed(map(_call_of, DISTRIBUTIONS), 'and')}"
-            self.faults.add(
-                f.unknown("distribution", name, node.distribution.span, DISTRIBUTIONS, hint), name
-            )
+            self.faults.add(f.unknown("distribution", name, node.distribution.span, DISTRIBUTIONS, hint), name)
             return failed(node.span)
         if not moment.draws:
             span = node.distribution.span if moment is CONSTANT else node.span
@@ -250,9 +240,7 @@ class Resolver:
         self, reference: nodes.Reference, families: dict[str, Family], moment: Moment, *, whole: bool = False
     ) -> m.Target | None:
         """A pool or stage that a statement names; with `whole`, an array without an index means all of it."""
-        return self._target(
-            reference.name.name, reference.span, reference.index, families, moment, whole=whole
-        )
+        return self._target(reference.name.name, reference.span, reference.index, families, moment, whole=whole)
 
     def _target(
         self,
@@ -285,9 +273,7 @@ class Resolver:
             self._check_index(position, family, span, moment is GAUGE or whole)
         return m.Target(span, family.row, position)
 
-    def _check_index(
-        self, position: m.Expression, family: Family, span: Span, must_be_constant: bool
-    ) -> None:
+    def _check_index(self, position: m.Expression, family: Family, span: Span, must_be_constant: bool) -> None:
         if is_constant(position):
             subject = f'the index of "{family.name}", an array of {family.size},'
             limit = family.size or inf
@@ -327,13 +313,9 @@ _RESOLVE: dict[type, Callable[[Resolver, Any], m.Expression]] = {
     nodes.Unary: Resolver._unary,
     nodes.Chain: lambda r, node: m.Chain(node.span, r._all(node.operands), node.operators),
     nodes.Power: lambda r, node: m.Function(node.span, "pow", r._all((node.base, node.exponent))),
-    nodes.Comparison: lambda r, node: m.Comparison(
-        node.span, node.operator, *r._all((node.left, node.right))
-    ),
+    nodes.Comparison: lambda r, node: m.Comparison(node.span, node.operator, *r._all((node.left, node.right))),
     nodes.Logical: lambda r, node: m.Logical(node.span, node.operator, r._all(node.operands)),
-    nodes.Conditional: lambda r, node: m.Conditional(
-        node.span, *r._all((node.condition, node.if_true, node.if_false))
-    ),
+    nodes.Conditional: lambda r, node: m.Conditional(node.span, *r._all((node.condition, node.if_true, node.if_false))),
     nodes.Call: Resolver._call,
     nodes.Aggregate: Resolver._aggregate,
     nodes.Draw: Resolver._draw,

@@ -84,9 +84,7 @@ class Statements:
             if isinstance(statement, nodes.End):
                 message = "this is never reached, because the session has ended before it"
                 hint = "move it above `end;`, or take it out"
-                self._faults.error(
-                    "after-end", message, following.span, hint, Label(statement.span, "ends here")
-                )
+                self._faults.error("after-end", message, following.span, hint, Label(statement.span, "ends here"))
                 return
             if ends(statement):
                 word = "loop" if isinstance(statement, nodes.Loop) else "branch"
@@ -147,9 +145,7 @@ class Statements:
         for span, target in self.findings.releases:
             if not self.findings.leased & {target.family, _UNKNOWN}:
                 name = self._pools[target.family].name
-                message = (
-                    f'`release {name}` gives nothing back: no hold on "{name}" is around it, and no lease'
-                )
+                message = f'`release {name}` gives nothing back: no hold on "{name}" is around it, and no lease'
                 hint = f"move it into a hold's block, or write `lease {name} (...)` behind a hold"
                 self._faults.error("release-nothing", message + " of it is ever made", span, hint)
 
@@ -213,9 +209,7 @@ class Statements:
 
     def _check_flow(self, run: nodes.Run, stages: Sequence[m.Target], families: Sequence[Family]) -> None:
         if run.mode or run.growing:
-            message = (
-                f"`{run.mode or 'growing'}` is for a run on one step stage, and this one holds several stages"
-            )
+            message = f"`{run.mode or 'growing'}` is for a run on one step stage, and this one holds several stages"
             self._faults.error("mode-on-flow", message, run.span, "take it out")
         for position, target in enumerate(stages):
             family = families[position]
@@ -233,8 +227,7 @@ class Statements:
         bound = [(name, resolver.expression(value, HEADER)) for name, value in hold.bindings]
         units = [resolver.expression(claim.units, HEADER) for claim in hold.claims]
         reserves = [
-            None if claim.reserve is None else resolver.expression(claim.reserve, HEADER)
-            for claim in hold.claims
+            None if claim.reserve is None else resolver.expression(claim.reserve, HEADER) for claim in hold.claims
         ]
         reuse = None if hold.reuse is None else resolver.expression(hold.reuse, HEADER)
         if reuse is not None and hold.cache is None:

@@ -113,9 +113,7 @@ class _Path:
                 reached = [side for side in sides if side is not None]
                 if not reached:
                     return None
-                now = {
-                    row: first for row, first in reached[0].items() if all(row in side for side in reached)
-                }
+                now = {row: first for row, first in reached[0].items() if all(row in side for side in reached)}
             elif isinstance(statement, m.Loop):
                 self.block(statement.body, now)
                 return None
@@ -146,9 +144,7 @@ class _Path:
 # --------------------------------------------------------------------- unused
 
 
-def warn_of_unused(
-    parts: Parts, names: Names, used: Container[str], resolver: Resolver, has_overrides: bool
-) -> None:
+def warn_of_unused(parts: Parts, names: Names, used: Container[str], resolver: Resolver, has_overrides: bool) -> None:
     """Warn of lets that nothing reads, and of pools and stages that nothing uses.
 
     What a definition mentions that is not `used` itself counts as used. With overrides a let may be unread

@@ -113,8 +113,7 @@ def test_a_preempted_hold_is_crossed_where_its_session_waits_at_another_pool() -
 
 def test_thin_boxes_are_not_all_outline() -> None:
     text = (
-        "pool kv { cap 1000; } stage far : delay; workload { arrive batch(1); }"
-        "session { hold kv (N) { run far (1); } }"
+        "pool kv { cap 1000; } stage far : delay; workload { arrive batch(1); }session { hold kv (N) { run far (1); } }"
     )
     outlines = {}
     for n in (5, 500):

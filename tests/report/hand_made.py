@@ -77,9 +77,7 @@ def changes(*points: tuple[float, float]) -> ChangeRecords:
 def stage_records(n: int, **fields: Sequence[float]) -> StageRecords:
     """Zero rows but for the fields given."""
     whole = ("completed", "iterations", "decode_iterations", "gap_count")
-    arrays: dict[str, Any] = {
-        name: np.zeros(n, np.int64 if name in whole else float) for name in StageRecords._fields
-    }
+    arrays: dict[str, Any] = {name: np.zeros(n, np.int64 if name in whole else float) for name in StageRecords._fields}
     arrays["gaps"] = tuple(np.zeros((0, 4)) for _ in range(n))
     for name, values in fields.items():
         arrays[name] = values if name == "gaps" else np.asarray(values, arrays[name].dtype)

@@ -64,9 +64,7 @@ def test_half_width_leaves_the_rest_unused(values: np.ndarray) -> None:
         assert estimates.half_width(values) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
-def slow_gauge(
-    times: list[float], values: list[float], warmup: float, end: float
-) -> tuple[float, float, float, float]:
+def slow_gauge(times: list[float], values: list[float], warmup: float, end: float) -> tuple[float, float, float, float]:
     def area(start: float, stop: float) -> float:
         total = 0.0
         for k, value in enumerate(values):

@@ -19,9 +19,7 @@ def test_frames_of_the_chapter() -> None:
 
 
 def test_samples_are_one_row_each() -> None:
-    report = hand_made.report(
-        observations={"x": hand_made.samples([1.0, 2.0]), "y": hand_made.samples([5.0])}
-    )
+    report = hand_made.report(observations={"x": hand_made.samples([1.0, 2.0]), "y": hand_made.samples([5.0])})
     samples = report.frames()["samples"]
     assert samples["observe"].tolist() == ["x", "x", "y"]
     assert samples["value"].tolist() == [1.0, 2.0, 5.0]

@@ -12,9 +12,7 @@ def test_names_of_the_chapter() -> None:
     report, theirs = oracle.chapter()
     wait = report.observe["admit_wait"]
     assert list(report.observe) == ["admit_wait", "response"]
-    assert (
-        wait.count == len(wait.samples) == len(wait.times) == len(wait.sessions) == len(wait.turns) == 75462
-    )
+    assert wait.count == len(wait.samples) == len(wait.times) == len(wait.sessions) == len(wait.turns) == 75462
     assert wait.mean == pytest.approx(theirs.observe("admit_wait").mean, rel=1e-12)
     assert wait.half_width == pytest.approx(theirs.observe("admit_wait").ci, rel=1e-9)
     assert report.stage["server"].utilization == pytest.approx(theirs.stages[0].utilization)
@@ -84,9 +82,7 @@ def test_the_measured_time_begins_at_the_warmup() -> None:
 
 
 def test_representations_hold_no_address() -> None:
-    report = hand_made.report(
-        observations={"x": hand_made.samples([1.0])}, gauges={"g": hand_made.changes((0, 1))}
-    )
+    report = hand_made.report(observations={"x": hand_made.samples([1.0])}, gauges={"g": hand_made.changes((0, 1))})
     shown = [report, report.observe, report.observe["x"], report.gauge["g"], report.pool]
     assert [repr(one) for one in shown] == [
         "<report: end 10, 0 arrivals, 0 events>",

@@ -54,8 +54,4 @@ def fault(text: str, **given: Any) -> tuple[str, str]:
 def warnings(text: str) -> list[tuple[str, str]]:
     """Code and underlined text of each warning, those about what the base leaves unused apart."""
     found = checked(text).warnings
-    return [
-        (each.code, each.span.text)
-        for each in found
-        if each.span is not None and each.span.start >= len(BASE)
-    ]
+    return [(each.code, each.span.text) for each in found if each.span is not None and each.span.start >= len(BASE)]

@@ -13,9 +13,7 @@ from serq_lab.semantics import model as m
 from serq_lab.semantics.expressions import divide, is_constant, lets_read, parts, power, value, walk
 from tests.semantics.checking import checked, program
 
-DOUBLES = st.floats(width=64, allow_nan=True, allow_infinity=True) | st.sampled_from(
-    [0.0, -0.0, 1.0, -1.0, 2.0]
-)
+DOUBLES = st.floats(width=64, allow_nan=True, allow_infinity=True) | st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.0])
 
 
 def constant(text: str) -> float:

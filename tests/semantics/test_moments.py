@@ -112,7 +112,5 @@ def test_a_step_does_not_read_its_own_budget(option: str) -> None:
 
 
 def test_budgets_do_not_read_each_other() -> None:
-    items = (
-        "stage z : step { cost 1; budget budget_left(y); } stage y : step { cost 1; chunk budget_left(z); }"
-    )
+    items = "stage z : step { cost 1; budget budget_left(y); } stage y : step { cost 1; chunk budget_left(z); }"
     assert [each.code for each in faults(program(items=items))] == ["not-readable-here"] * 2

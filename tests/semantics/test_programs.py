@@ -76,9 +76,7 @@ CRASHES = {
 
 def model_of(path: Path, overrides: dict[str, Any]) -> Model:
     source = SourceText(path.read_bytes().decode("utf-8"), str(path))
-    numbers = {
-        name: overrides[name] for name in ("horizon", "warmup", "seed", "arrivals") if name in overrides
-    }
+    numbers = {name: overrides[name] for name in ("horizon", "warmup", "seed", "arrivals") if name in overrides}
     return check(
         parse(source),
         source,

@@ -82,9 +82,7 @@ def test_the_innermost_hold_decides_about_cached() -> None:
 
 
 @pytest.mark.parametrize("word", ["init", "turn"])
-@pytest.mark.parametrize(
-    "statement", ["run nap (1);", "turn;", "end;", "branch (1) { }", "choose j in 2 by (j);"]
-)
+@pytest.mark.parametrize("statement", ["run nap (1);", "turn;", "end;", "branch (1) { }", "choose j in 2 by (j);"])
 def test_workload_blocks_set_and_observe_only(word: str, statement: str) -> None:
     text = program(workload=f"arrive batch(1); {word} {{ set a = 1; {statement} observe b = a; }}")
     assert fault(text) == ("workload-statement", statement)
@@ -112,9 +110,7 @@ def test_a_drawn_branch_is_a_draw() -> None:
 
 
 def test_attributes_and_observations_are_in_order_of_appearance() -> None:
-    workload = (
-        "arrive batch(1); init { set a = 1; observe first = a; } turn { set b = 1; observe second = 1; }"
-    )
+    workload = "arrive batch(1); init { set a = 1; observe first = a; } turn { set b = 1; observe second = 1; }"
     model = checked(program("observe third = 1; choose c in 2 by (c); observe first = 2;", workload=workload))
     assert model.attributes == (*m.BUILT_IN_ATTRIBUTES, "a", "b", "c")
     assert model.observations == ("first", "second", "third")

@@ -90,9 +90,7 @@ def check_flows(state: State) -> None:
         state.need(is_sound, f"the flow of session {s} is at stages {state.hops['stage'][mine]}, not the session")
         state.need((state.hops["session"][mine] == s).all(), f"the flow of session {s} has the hops of others")
         is_moving = session["work"] >= 0.0 and session["rate"] > 0.0
-        state.need(
-            is_moving, f"the flow of session {s} has {session['work']!r} left at the rate {session['rate']!r}"
-        )
+        state.need(is_moving, f"the flow of session {s} has {session['work']!r} left at the rate {session['rate']!r}")
         rows.extend(mine)
     state.need(sorted(rows) == list(range(len(state.hops))), f"hops {rows} are free or a flow's of {len(state.hops)}")
     if run["pending_flow"] >= 0:

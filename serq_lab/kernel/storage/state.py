@@ -95,6 +95,7 @@ STAGE = record(
     gaps_room=I8, gap_bin=I8, equal_gap=F8, n_equal_gaps=I8,
 )  # fmt: skip
 
+
 class IterationKind(IntEnum):
     """What an iteration has given tokens to."""
 

@@ -130,18 +130,14 @@ class Blocks:
             self._check_admission_name(hold, position, bindings)
             binding = s.binding(value, header, is_parameter=False)
             if binding.draws:
-                message = (
-                    f'"{name.name}" draws, and what is named `at admission` is read again at each attempt'
-                )
+                message = f'"{name.name}" draws, and what is named `at admission` is read again at each attempt'
                 hint = "`set` an attribute to the draw before the hold, and use that"
                 label = Label(value.span, "this draws")
                 self._faults.error("draw-not-allowed", message, f.behind(value.span), hint, label)
                 binding = Binding(failed(value.span), is_parameter=False)
             header[name.name] = binding
             inner_name = name.name + "'"
-            while any(
-                isinstance(b.node, nodes.Name) and b.node.name == inner_name for b in bindings.values()
-            ):
+            while any(isinstance(b.node, nodes.Name) and b.node.name == inner_name for b in bindings.values()):
                 inner_name += "'"
             body[name.name] = Binding(nodes.Name(name.span, inner_name), is_parameter=False)
             bound.append((name, nodes.Identifier(name.span, inner_name), binding.node))

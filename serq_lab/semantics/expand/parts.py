@@ -101,9 +101,7 @@ class Gathering:
         name, span = item.name.name, item.name.span
         first = self.parts.definitions.get(name)
         if first is not None:
-            self.faults.add(
-                given_twice(f'the definition "{name}"', span, first.name.span, "rename one of the two")
-            )
+            self.faults.add(given_twice(f'the definition "{name}"', span, first.name.span, "rename one of the two"))
             return
         if name in CALLABLES or name in DISTRIBUTIONS:
             message = f'"{name}" is a function of the language'
@@ -131,16 +129,10 @@ class Gathering:
                 self.faults.add(fault)
             return item.body
         if isinstance(body, nodes.Block) or isinstance(item.body, nodes.Block):
-            message = (
-                f'only the body of an expression definition can be given, and "{name}" is one of statements'
-            )
+            message = f'only the body of an expression definition can be given, and "{name}" is one of statements'
             if isinstance(body, nodes.Block) and not isinstance(item.body, nodes.Block):
-                message = (
-                    f'the body given for "{name}" is a block of statements, and "{name}" is an expression'
-                )
-            self.faults.error(
-                "bad-definition-body", message, None, f"give an expression, as in `def {name}(x) = x;`"
-            )
+                message = f'the body given for "{name}" is a block of statements, and "{name}" is an expression'
+            self.faults.error("bad-definition-body", message, None, f"give an expression, as in `def {name}(x) = x;`")
             return item.body
         return body
 
@@ -151,9 +143,7 @@ class Gathering:
                 listed = ", ".join(map(quoted, known))
                 all_of_them = f"the program's definitions are {listed}" if known else "the program has none"
                 hint = did_you_mean(name, known) or all_of_them
-                self.faults.error(
-                    "unknown-definition", f'there is no definition "{name}" to replace', None, hint
-                )
+                self.faults.error("unknown-definition", f'there is no definition "{name}" to replace', None, hint)
 
     # ----------------------------------------------------------------- libraries
 
@@ -171,9 +161,7 @@ class Gathering:
             return
         self._read.add(real)
         if len(self._read) > MAX_LIBRARIES:
-            self.faults.error(
-                "use-too-many", f"more than {MAX_LIBRARIES} files are used", item.span, "use fewer"
-            )
+            self.faults.error("use-too-many", f"more than {MAX_LIBRARIES} files are used", item.span, "use fewer")
             return
         text = self._text(item, path)
         if text is None:
@@ -192,9 +180,7 @@ class Gathering:
             elif isinstance(inner, nodes.Use):
                 self._use(inner, library, (*users, (real, item)))
             else:
-                message = (
-                    f'a file that is used holds definitions only, and "{item.path}" holds something else'
-                )
+                message = f'a file that is used holds definitions only, and "{item.path}" holds something else'
                 label = Label(item.span, "used here")
                 self.faults.error("use-other-item", message, inner.span, "move this into the program", label)
 

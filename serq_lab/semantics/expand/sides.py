@@ -29,15 +29,11 @@ class Sides:
         return tuple(block for block in (self.init, self.turn, self.session) if block is not None)
 
 
-def take_sides(
-    parts: Parts, workload: Mapping[str, nodes.WorkloadItem], blocks: Blocks, faults: Faults
-) -> Sides:
+def take_sides(parts: Parts, workload: Mapping[str, nodes.WorkloadItem], blocks: Blocks, faults: Faults) -> Sides:
     """Write the blocks out, the server's for each ``request;``; `workload` are its items by keyword."""
     init, turn, client = workload.get("init"), workload.get("turn"), workload.get("session")
     whole = parts.session or client
-    session = (
-        blocks.block(whole.body, {}) if isinstance(whole, (nodes.Session, nodes.WorkloadSession)) else None
-    )
+    session = blocks.block(whole.body, {}) if isinstance(whole, (nodes.Session, nodes.WorkloadSession)) else None
     _check_sides(parts, client, blocks, faults)
     return Sides(
         blocks.block(init.body, {}) if isinstance(init, nodes.InitBlock) else None,

@@ -136,9 +136,7 @@ class Substitution:
             self._faults.error("expansion-too-large", message, place, hint)
             raise TooLargeError
 
-    def expressions(
-        self, parts: Sequence[nodes.Expression], bindings: Bindings
-    ) -> tuple[nodes.Expression, ...]:
+    def expressions(self, parts: Sequence[nodes.Expression], bindings: Bindings) -> tuple[nodes.Expression, ...]:
         return tuple([self.expression(part, bindings) for part in parts])
 
     def optional(self, node: nodes.Expression | None, bindings: Bindings) -> nodes.Expression | None:
@@ -150,9 +148,7 @@ class Substitution:
             return node
         self._read(binding, node.span)
         if isinstance(binding.node, nodes.Name) and binding.node.name.endswith("'"):
-            return nodes.Name(
-                node.span, binding.node.name
-            )  # named at admission: it is read here, in the block
+            return nodes.Name(node.span, binding.node.name)  # named at admission: it is read here, in the block
         return binding.node
 
     def _read(self, binding: Binding, span: Span) -> None:
@@ -197,18 +193,14 @@ class Substitution:
             return failed(node.span)
         self._n_terms += n_terms
         if self._n_terms > MAX_TERMS:
-            message = (
-                f"the program's aggregates write out {self._n_terms:,} terms, and {MAX_TERMS:,} are the most"
-            )
+            message = f"the program's aggregates write out {self._n_terms:,} terms, and {MAX_TERMS:,} are the most"
             self._faults.error("too-many-terms", message, node.span, "count over fewer members")
             raise TooLargeError
         inner = dict(bindings)
         terms = []
         self._copying += 1
         for term in range(n_terms):
-            inner[variable.name] = Binding(
-                nodes.Number(variable.span, float(term), str(term)), is_parameter=False
-            )
+            inner[variable.name] = Binding(nodes.Number(variable.span, float(term), str(term)), is_parameter=False)
             terms.append(self.expression(node.body, inner))
         self._copying -= 1
         if n_terms == 1:
@@ -261,9 +253,7 @@ class Substitution:
         self._n_draws, self._n_nodes = n_draws, n_nodes  # it counts where it is read
         return Binding(node, draws, size, is_parameter)
 
-    def drawn_once(
-        self, definition: nodes.Definition, callee: nodes.Identifier, inner: Mapping[str, Binding]
-    ) -> bool:
+    def drawn_once(self, definition: nodes.Definition, callee: nodes.Identifier, inner: Mapping[str, Binding]) -> bool:
         for parameter in definition.parameters:
             binding = inner[parameter.name]
             if binding.draws and binding.n_reads > 1:
@@ -279,9 +269,7 @@ class Substitution:
 
     def no_parameter(self, name: nodes.Identifier, bindings: Bindings) -> None:
         if name.name in bindings and bindings[name.name].is_parameter:
-            message = (
-                f'"{name.name}" stands for what is passed here, and cannot be assigned, observed or bound'
-            )
+            message = f'"{name.name}" stands for what is passed here, and cannot be assigned, observed or bound'
             self._faults.error("parameter-assigned", message, name.span, "give the two different names")
 
     def reference(self, reference: nodes.Reference, bindings: Bindings) -> nodes.Reference:
@@ -321,15 +309,11 @@ _EXPRESSION: dict[type, Callable[[Substitution, Any, Bindings], nodes.Expression
     nodes.Number: lambda s, node, bindings: node,
     nodes.Name: Substitution._name,
     nodes.Member: Substitution._member,
-    nodes.Unary: lambda s, node, bindings: nodes.Unary(
-        node.span, node.operator, s.expression(node.operand, bindings)
-    ),
+    nodes.Unary: lambda s, node, bindings: nodes.Unary(node.span, node.operator, s.expression(node.operand, bindings)),
     nodes.Chain: lambda s, node, bindings: nodes.Chain(
         node.span, s.expressions(node.operands, bindings), node.operators
     ),
-    nodes.Power: lambda s, node, bindings: nodes.Power(
-        node.span, *s.expressions((node.base, node.exponent), bindings)
-    ),
+    nodes.Power: lambda s, node, bindings: nodes.Power(node.span, *s.expressions((node.base, node.exponent), bindings)),
     nodes.Comparison: lambda s, node, bindings: nodes.Comparison(
         node.span, node.operator, *s.expressions((node.left, node.right), bindings)
     ),

@@ -112,10 +112,7 @@ def test_statements_are_bounded() -> None:
 
 
 def test_names_at_admission_are_replaced_in_the_header() -> None:
-    named = (
-        "hold kv (b) reserve (a) reuse (a) at admission (a = free(kv) / 2, b = a + 1) { } cache (a)"
-        " lease kv (b)"
-    )
+    named = "hold kv (b) reserve (a) reuse (a) at admission (a = free(kv) / 2, b = a + 1) { } cache (a) lease kv (b)"
     plain = (
         "hold kv (free(kv) / 2 + 1) reserve (free(kv) / 2) reuse (free(kv) / 2) { } cache (free(kv) / 2)"
         " lease kv (free(kv) / 2 + 1)"
@@ -176,9 +173,7 @@ def test_names_at_admission_refused(session: str, code: str, place: str) -> None
 
 
 def test_what_is_the_same_in_the_block_may_be_read_there() -> None:
-    checked(
-        program("hold blocks (n) at admission (n = now + blocksize(blocks) + computed) { observe x = n; }")
-    )
+    checked(program("hold blocks (n) at admission (n = now + blocksize(blocks) + computed) { observe x = n; }"))
 
 
 # ------------------------------------------------------------------------- sides
