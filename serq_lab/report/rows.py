@@ -57,20 +57,24 @@ class Observation:
         return len(self.samples)
 
     @cached_property
+    def _estimates(self) -> estimates.SampleEstimates:
+        return estimates.sample_estimates(self.samples)
+
+    @property
     def mean(self) -> float:
-        return estimates.mean(self.samples)
+        return self._estimates.mean
 
-    @cached_property
+    @property
     def half_width(self) -> float:
-        return estimates.half_width(self.samples)
+        return self._estimates.half_width
 
-    @cached_property
+    @property
     def cv2(self) -> float:
-        return estimates.cv2(self.samples)
+        return self._estimates.cv2
 
-    @cached_property
+    @property
     def p99(self) -> float:
-        return estimates.p99(self.samples)
+        return self._estimates.p99
 
     def __repr__(self) -> str:
         return f'<observation "{self.name}": {self.count} samples, mean {self.mean:.6g}>'
