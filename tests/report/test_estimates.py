@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from serq_lab.report import estimates
 
+Samples = NDArray[np.float64]
 SAMPLES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=300).map(np.array)
 
 
@@ -27,6 +30,29 @@ def test_nan_stands_before_every_number() -> None:
     # 200 samples: the 198th smallest; with 199 NaN it is one of them, with 197 the least number
     assert math.isnan(estimates.p99(np.array([nan] * 199 + [5.0])))
     assert estimates.p99(np.array([nan] * 197 + [7.0, 5.0, 6.0])) == 5.0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda values: values,
+        np.sort,
+        lambda values: np.where(values < 3.0, 0.0, values),
+        lambda values: np.zeros_like(values),
+        lambda values: np.where(np.arange(len(values)) % 20 == 0, 1e6 + values, values),  # what a step of 20 sees
+        lambda values: np.where(np.arange(len(values)) % 20 == 0, -values, values),
+        lambda values: np.where(values > 4.0, math.nan, values),
+        lambda values: np.where(values < 6.0, math.nan, values),
+        lambda values: np.where(values > 4.0, math.inf, values),
+    ],
+)
+@pytest.mark.parametrize("n", [estimates.MANY_SAMPLES - 1, estimates.MANY_SAMPLES, 20_000])
+def test_p99_of_many_samples_is_that_of_all_sorted(change: Callable[[Samples], Samples], n: int) -> None:
+    values = change(np.random.default_rng(n).exponential(1.0, n))
+    numbers = np.sort(values[~np.isnan(values)])
+    ordered = np.concatenate([np.full(n - len(numbers), math.nan), numbers])
+    expected = float(ordered[math.ceil(0.99 * n) - 1])
+    assert estimates.p99(values) == pytest.approx(expected, abs=0, rel=0, nan_ok=True)
 
 
 def test_no_samples() -> None:
