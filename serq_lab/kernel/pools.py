@@ -266,6 +266,14 @@ def admit(run: Row, s: int, head: int) -> None:
 
 
 @inlined
+def make_free(run: Row, p: int, units: float) -> None:
+    """Evict, if there is need to, what is cached in the way of `units` more."""
+    shown = pool_shown_at(run, p)
+    if not shown.used + shown.cached + units <= pool_at(run, p).cap + TOLERANCE:
+        make_room(run, p, units)
+
+
+@inlined
 def allocate(run: Row, s: int, a: int, most: float) -> float:
     """Allocate a claim's units; gives what was consumed of the session's prefix."""
     allocation = allocation_at(run, a)
@@ -275,7 +283,7 @@ def allocate(run: Row, s: int, a: int, most: float) -> float:
         allocation.position = consume(run, p, s, most)
     if rarely(allocation.units == math.inf):
         fail(run, FailureKind.ENDLESS_UNITS, op_at(run, allocation.op).span, math.inf)
-    make_room(run, p, allocation.units)
+    make_free(run, p, allocation.units)
     set_used(run, p, shown.used + allocation.units, shown.holders + 1.0)
     pool.admissions += 1
     allocation.is_held = 1
@@ -381,7 +389,7 @@ def grow_allocation(run: Row, a: int, units: float) -> bool:
         return False
     if rarely(units == math.inf):
         fail(run, FailureKind.ENDLESS_UNITS, op_at(run, allocation.op).span, math.inf)
-    make_room(run, p, more)
+    make_free(run, p, more)
     set_used(run, p, shown.used + more, shown.holders)
     allocation.units = units
     return True
