@@ -80,7 +80,7 @@ class Body:
         self.owner, self.layout, self.stream = owner, owner.layout, stream
         self.session, self.board = function.args
         self.b = ir.IRBuilder(function.append_basic_block())
-        self._truths: dict[ir.Value, ir.Value] = {}
+        self._truths: dict[ir.Value, ir.Value] = {}  # the bit that a number, 0 or 1, was made of
 
     # ------------------------------------------------------------ trees
 
