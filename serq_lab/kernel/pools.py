@@ -266,9 +266,13 @@ def admit(run: Row, s: int, head: int) -> None:
 
 
 @inlined
-def make_free(run: Row, p: int, units: float) -> None:
-    """Evict, if there is need to, what is cached in the way of `units` more."""
+def make_free(run: Row, a: int, units: float) -> None:
+    """Evict, if there is need to, what is cached in the way of `units` more for an allocation."""
+    allocation = allocation_at(run, a)
+    p = allocation.pool
     shown = pool_shown_at(run, p)
+    if rarely(units == math.inf):
+        fail(run, FailureKind.ENDLESS_UNITS, op_at(run, allocation.op).span, units)
     if not shown.used + shown.cached + units <= pool_at(run, p).cap + TOLERANCE:
         make_room(run, p, units)
 
@@ -281,9 +285,7 @@ def allocate(run: Row, s: int, a: int, most: float) -> float:
     pool, shown = pool_at(run, p), pool_shown_at(run, p)
     if op_at(run, allocation.op).has_cache:
         allocation.position = consume(run, p, s, most)
-    if rarely(allocation.units == math.inf):
-        fail(run, FailureKind.ENDLESS_UNITS, op_at(run, allocation.op).span, math.inf)
-    make_free(run, p, allocation.units)
+    make_free(run, a, allocation.units)
     set_used(run, p, shown.used + allocation.units, shown.holders + 1.0)
     pool.admissions += 1
     allocation.is_held = 1
@@ -387,9 +389,7 @@ def grow_allocation(run: Row, a: int, units: float) -> bool:
     more = units - allocation.units
     if shown.used + more > pool_at(run, p).cap + TOLERANCE:
         return False
-    if rarely(units == math.inf):
-        fail(run, FailureKind.ENDLESS_UNITS, op_at(run, allocation.op).span, math.inf)
-    make_free(run, p, more)
+    make_free(run, a, more)
     set_used(run, p, shown.used + more, shown.holders)
     allocation.units = units
     return True

@@ -12,7 +12,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from serq_lab.kernel.storage.setup import initial_members
+from serq_lab.kernel.storage.setup import copied, initial_members
 from serq_lab.kernel.storage.state import POOL, STAGE
 from serq_lab.lowering.board import BoardLayout
 from serq_lab.semantics import model as m
@@ -57,7 +57,7 @@ class Members:
 
     def tables(self, constants: m.Constants) -> tuple[NDArray[np.void], NDArray[np.void]]:
         """Rows of pools and of stages, one a member, with the numbers of one run."""
-        pools, stages = (np.frombuffer(bytearray(rows), dtype=rows.dtype) for rows in self.initial)
+        pools, stages = map(copied, self.initial)
         pools["cap"] = np.repeat(constants.caps, self._pool_sizes)
         pools["block"] = np.repeat(constants.blocks, self._pool_sizes)
         servers = [inf if s.kind == "delay" else n for s, n in zip(self._families, constants.servers, strict=True)]

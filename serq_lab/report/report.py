@@ -106,7 +106,7 @@ class Report:
         self.ended = records.ended
         self.turns = records.turns
         self.mean_live = records.live_area / self._measured.length
-        self._caps = constants.caps
+        self._caps = dict(zip((family.name for family in model.pools), constants.caps, strict=True))
         self._servers = constants.servers
 
     @property
@@ -160,8 +160,7 @@ class Report:
     @cached_property
     def notes_by_row(self) -> list[Note]:
         """The notes, each with the row that it speaks of."""
-        caps = dict(zip((family.name for family in self._model.pools), self._caps, strict=True))
-        return report_notes(self, self._records, caps)
+        return report_notes(self, self._records, self._caps)
 
     @cached_property
     def growth(self) -> Growth | None:
@@ -179,8 +178,7 @@ class Report:
     def binds(self) -> str:
         """What kept sessions waiting: ``arrivals``, ``memory of "mem"``...; see `binding.py`."""
         servers = dict(zip((family.name for family in self._model.stages), self._servers, strict=True))
-        caps = dict(zip((family.name for family in self._model.pools), self._caps, strict=True))
-        return binding(self, self._model, servers, caps)
+        return binding(self, self._model, servers, self._caps)
 
     @property
     def turned_away(self) -> float:

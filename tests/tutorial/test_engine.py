@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,9 @@ from serq_lab.pipeline import read
 from serq_lab.report.report import Report
 from serq_lab.syntax.parser import parse
 from serq_lab.syntax.printer import print_program
+from tests.tutorial.running import PROGRAMS, report, shown
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = ROOT / "tutorial" / "programs"
 TRACES = ROOT.parent / "shared" / "data" / "traces"
 """Beside the checkout, not in it: their licence is not stated."""
 
@@ -25,15 +24,6 @@ A100: dict[str, Any] = json.loads((ROOT / "tests" / "data" / "a100.json").read_t
 is_recorded = pytest.mark.skipif(
     not TRACES.is_dir(), reason="the recorded traces are not here; their licence is not stated"
 )
-
-
-@cache
-def report(name: str, **lets: float) -> Report:
-    return serq_lab.load(PROGRAMS / f"{name}.sq").run(set=lets)
-
-
-def shown(value: float, places: int = 4) -> str:
-    return f"{value:.{places}f}"
 
 
 def test_the_fifth_chapter() -> None:

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import math
-from functools import cache
-from pathlib import Path
 
 import pyserq
 import pytest
 
 import serq_lab
 from serq_lab.reading import read
-from serq_lab.report.report import Report
 from serq_lab.syntax.parser import parse
 from serq_lab.syntax.printer import print_program
 from tests.parity.cases import differences
 from tests.report.oracle import BLOCK
+from tests.tutorial.running import PROGRAMS, report, shown
 
-PROGRAMS = Path(__file__).parents[2] / "tutorial" / "programs"
 NAMES = ("01-queue", "02-memory", "03-sessions", "04-cache")
-
-
-@cache
-def report(name: str, **lets: float) -> Report:
-    return serq_lab.load(PROGRAMS / f"{name}.sq").run(set=lets)
-
-
-def shown(value: float, places: int = 4) -> str:
-    return f"{value:.{places}f}"
 
 
 def test_the_first_chapter() -> None:

@@ -143,9 +143,9 @@ class Simulation:
 
     def __init__(self, tables: RunTables) -> None:
         self.tables = tables
-        self.runs = _copied(tables.run)
+        self.runs = copied(tables.run)
         n_stages = len(tables.stages)
-        self.pools, self.stages = _copied(tables.pools), _copied(tables.stages)
+        self.pools, self.stages = copied(tables.pools), copied(tables.stages)
         self.board = tables.board.copy()
         self.streams = tables.streams.copy()
         self.heaps = np.zeros(1 + n_stages, dtype=HEAP)
@@ -267,7 +267,7 @@ def gap_edges() -> NDArray[np.float64]:
     return np.array([GAP_BIN_RATIO**k for k in range(least, least + N_GAP_EDGES)])
 
 
-def _copied(rows: NDArray[np.void]) -> NDArray[np.void]:
+def copied(rows: NDArray[np.void]) -> NDArray[np.void]:
     """A copy of an array of records, in one piece: numpy goes field by field."""
     return np.frombuffer(bytearray(rows), dtype=rows.dtype)
 
