@@ -68,10 +68,12 @@ def settle(run: Row, s: int) -> None:
     stages go on, gauges are read."""
     run.n_at_instant = 0
     while True:
-        run_ready(run, s)
-        s = -1
-        if rarely(board_at(run, 0).failure != 0):
+        if rarely(not run_ready(run, s)):
+            run.may_be_over = 1
             return
+        s = -1
+        if run.n_waiting == 0:
+            break
         serve_pools(run)
         if run.ready_head < 0:
             break
@@ -90,6 +92,8 @@ def settle_others(run: Row) -> None:
         rate_flows(run)
     if run.n_gauges > 0:
         record_gauges(run)
+    if board_at(run, 0).failure != 0:
+        run.may_be_over = 1
 
 
 @kernel
@@ -140,6 +144,8 @@ def handle_other(run: Row, kind: int, subject: int, order: int) -> None:
     elif kind == EventKind.FLOW_END:
         if run.flow_event == order:
             end_flow(run)
+    elif kind == EventKind.START:
+        begin(run)
     elif kind == EventKind.WARMUP:
         board_at(run, 0).is_warm = 1
         restart_averages(run)
@@ -162,28 +168,30 @@ def begin(run: Row) -> None:
 
 
 @kernel
-def is_drained(run: Row) -> bool:
-    """Whether a run limited to a number of arrivals has seen its last session end."""
-    return rarely(run.limit > 0) and run.arrivals == run.limit and run.live == 0
+def has_stopped(run: Row) -> bool:
+    """Whether the run has failed, or was limited to a number of arrivals and has seen its last session end."""
+    is_drained = run.limit > 0 and run.arrivals == run.limit and run.live == 0
+    return board_at(run, 0).failure != 0 or is_drained
 
 
 @inlined
 def is_over(run: Row) -> bool:
-    """Whether the run has failed, has drained, or has no event left up to the horizon."""
-    if rarely(board_at(run, 0).failure != 0) or is_drained(run):
+    """Whether the run has stopped, or has no event left up to the horizon; behind the last one is one at no time."""
+    if rarely(run.may_be_over != 0) and has_stopped(run):
         return True
-    events = heap_at(run, EVENTS)
-    return rarely(events.n == 0) or rarely(not item_at(events, 0).time <= run.horizon)
+    return rarely(not item_at(heap_at(run, EVENTS), 0).time <= run.horizon)
 
 
 @kernel
-def check_progress(run: Row, time: float, tag: int) -> None:
-    """Stop the run if time has all but stood still over very many events, the next of them at `time`."""
-    if time < run.progress_at:
-        is_iteration = tag % TAG_KINDS == EventKind.ITERATION_END
-        span = stage_at(run, tag // TAG_KINDS).cost_span if is_iteration else -1
+def check_progress(run: Row) -> None:
+    """Stop the run if time has all but stood still over very many events."""
+    event = item_at(heap_at(run, EVENTS), 0)
+    if event.time < run.progress_at:
+        is_iteration = event.tag % TAG_KINDS == EventKind.ITERATION_END
+        span = stage_at(run, event.tag // TAG_KINDS).cost_span if is_iteration else -1
         fail(run, FailureKind.NO_PROGRESS, span, MOST_AT_AN_INSTANT)
-    run.progress_at = time + run.horizon * LEAST_PROGRESS
+        run.may_be_over = 1
+    run.progress_at = event.time + run.horizon * LEAST_PROGRESS
     run.progress_events = run.events + MOST_AT_AN_INSTANT
 
 
@@ -192,32 +200,33 @@ def handle_next(run: Row) -> int:
     """Let time pass to the next event and carry it out; gives what `handle` gives."""
     event = item_at(heap_at(run, EVENTS), 0)
     time, order, tag = event.time, event.order, event.tag
-    if time > run.now:
-        run.now = time
-        board_at(run, 0).now = time
-    if rarely(run.events >= run.progress_events):
-        check_progress(run, time, tag)
+    run.now = time
+    board_at(run, 0).now = time
     run.events += 1
     run.has_open_top = 1
     return handle(run, tag % TAG_KINDS, tag // TAG_KINDS, order)
+
+
+@inlined
+def run_until(run: Row, until: int) -> bool:
+    """Handle events until so many, or a few more, have been; true when the run is over."""
+    while run.events < until:
+        if is_over(run):
+            return True
+        settle(run, handle_next(run))
+    return False
 
 
 @kernel
 def run_events(run: Row, n: int) -> bool:
     """Handle n events, of which the start counts as one, or a few more; true when the run is over."""
     until = run.events + n
-    while run.events < until:
-        s = -1
-        if rarely(run.has_begun == 0):
-            run.has_begun = 1
-            until -= 1
-            begin(run)
-        elif is_over(run):
-            return True
-        else:
-            s = handle_next(run)
-        settle(run, s)
-    return False
+    is_at_end = False
+    while run.events < until and not is_at_end:
+        if run.events >= run.progress_events:
+            check_progress(run)
+        is_at_end = run_until(run, min(until, run.progress_events))
+    return is_at_end
 
 
 @kernel
@@ -243,6 +252,8 @@ def finish(run: Row) -> None:
 @entry
 def run_slice(run: Row, n: int) -> bool:
     """Handle n events; true when the run is over. Python gives it an array of one RUN record."""
+    if run.order == 0:
+        schedule(run, 0.0, EventKind.START, 0)
     if run_events(run, n):
         finish(run)
         return True
@@ -292,5 +303,5 @@ def simulate(tables: RunTables, *, on_slice: Callable[[float], None] | None = No
 def next_slice(n: int, seconds: float) -> int:
     """How many events follow a slice of n that took so long: an interrupt is heard soon, whatever an event costs."""
     if seconds < SECONDS_A_SLICE / 2:
-        return min(2 * n, EVENTS_A_SLICE)
+        return min((8 if seconds < SECONDS_A_SLICE / 16 else 2) * n, EVENTS_A_SLICE)
     return n if seconds < SECONDS_A_SLICE else max(n // 2, 1)

@@ -298,7 +298,7 @@ def show_load(run: Row, i: int) -> None:
         hop = hop_at(run, h)
         carried += session_at(run, hop.session).rate
         h = hop.next
-    touch_stage(run, i)
+    touch_stage(run, i, stage_shown_at(run, i).load)
     stage_shown_at(run, i).load = carried / stage.flow_capacity if stage.flow_capacity < math.inf else 0.0
 
 

@@ -25,7 +25,6 @@ from serq_lab.kernel.storage.memory import Row, kernel
 from serq_lab.kernel.storage.state import (
     Place,
     allocation_at,
-    op_at,
     own_at,
     pool_at,
     session_at,
@@ -124,7 +123,7 @@ def preempt(run: Row, a: int) -> None:
         return
     session = session_at(run, s)
     session.was_preempted = 1
-    session.entry = op_at(run, o).entry
+    session.entry = o
     session.place = Place.QUEUED
     enqueue_first(run, s, session.queue_pool)
 

@@ -209,4 +209,4 @@ def remove_session(run: Row, s: int) -> None:
     if board_at(run, 0).is_warm:
         run.ended += 1
     if run.arrival_kind == ArrivalKind.CLOSED:
-        run.n_replacements += 1
+        run.n_due += 1

@@ -145,7 +145,7 @@ def is_turned_away(run: Row, head: int, s: int) -> bool:
 @inlined
 def is_next(run: Row, p: int) -> bool:
     """Whether a session that joins the queue now would be the next to be looked at: then it need not join it."""
-    is_alone = run.ready_head < 0 and run.n_waiting == 0 and run.n_replacements == 0
+    is_alone = run.ready_head < 0 and run.n_waiting == 0 and run.n_due == 0
     return is_alone and run.is_planning == 0 and pool_at(run, p).via < 0
 
 

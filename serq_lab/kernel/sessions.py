@@ -27,7 +27,7 @@ from serq_lab.kernel.storage.state import (
     scratch_at,
     session_at,
 )
-from serq_lab.kernel.storage.tables import SERIAL, Mode, OpKind
+from serq_lab.kernel.storage.tables import SERIAL, START_OF_INIT, START_OF_SESSION, Mode, OpKind
 from serq_lab.kernel.traces import choose_trace_session, load_trace_row
 
 MOST_CHOICES = 1_000_000
@@ -39,16 +39,15 @@ def run_init(run: Row, s: int) -> None:
     """Carry out a new session's `init` block, which only sets and observes."""
     board = board_at(run, 0)
     run.asking = s
-    board.entry = run.init
+    o = START_OF_INIT
     while True:
-        o = call_statements(run.go, vector_of(run, s), run.board)
+        o = call_statements(run.go, o, vector_of(run, s), run.board)
         if rarely(board.failure != 0):
             return
         op = op_at(run, o)
         if op.kind == OpKind.READY:
             return
         refresh(run, op.first_refreshed, op.n_refreshed)
-        board.entry = op.entry
 
 
 @kernel
@@ -71,7 +70,7 @@ def create_session(run: Row) -> int:
     set_live(run, run.live + 1)
     if rarely(run.has_init != 0):
         run_init(run, s)
-    session_at(run, s).entry = run.start
+    session_at(run, s).entry = START_OF_SESSION
     return s
 
 
@@ -168,18 +167,28 @@ def carry_out(run: Row, s: int, o: int) -> bool:
 
 
 @inlined
+def goes_nowhere(run: Row, o: int) -> bool:
+    """Count an operation behind which its session goes on at once; true, and a failure, if there are too many."""
+    run.n_at_instant += 1
+    if rarely(run.n_at_instant > MOST_AT_AN_INSTANT):
+        fail(run, FailureKind.NO_PROGRESS, op_at(run, o).span, MOST_AT_AN_INSTANT)
+        return True
+    return False
+
+
+@inlined
 def run_session(run: Row, s: int) -> None:
     """Carry out a session's statements until it waits, joins the ready list or ends."""
     board = board_at(run, 0)
     run.asking = s
-    board.entry = session_at(run, s).entry
+    o = session_at(run, s).entry
     while True:
-        o = call_statements(run.go, vector_of(run, s), run.board)
+        o = call_statements(run.go, o, vector_of(run, s), run.board)
         if rarely(board.failure != 0):
             return
         op = op_at(run, o)
         kind = op.kind
-        session_at(run, s).entry = op.entry
+        session_at(run, s).entry = o
         if kind == OpKind.RUN:
             start_run(run, s, o)
             return
@@ -187,17 +196,27 @@ def run_session(run: Row, s: int) -> None:
             outcome = join_pool(run, s, o)
             if outcome == REJECTED:
                 remove_session(run, s)
-            if outcome != ADMITTED:
+            if outcome != ADMITTED or goes_nowhere(run, o):
                 return
         elif kind == OpKind.LEAVE:
             leave_hold(run, s, o)
         elif kind == OpKind.END:
             remove_session(run, s)
             return
-        elif not carry_out(run, s, o):
+        elif not carry_out(run, s, o) or goes_nowhere(run, o):
             return
-        board.entry = op.entry
         run.asking = s
+
+
+@kernel
+def do_what_is_due(run: Row) -> None:
+    """Before the next session runs: a run that goes nowhere stops, new sessions replace those that have ended."""
+    if run.going_nowhere >= 0:
+        stop_going_nowhere(run, run.going_nowhere)
+        run.n_due = 0
+    while run.n_due > 0:
+        run.n_due -= 1
+        make_ready(run, create_session(run))
 
 
 @kernel
@@ -208,32 +227,32 @@ def stop_going_nowhere(run: Row, s: int) -> None:
     if session.place == Place.QUEUED:
         span = op_at(run, allocation_at(run, session.pending).op).span
     elif session.place == Place.READY:
-        board.entry = session.entry
-        o = call_statements(run.go, vector_of(run, s), run.board)
+        o = call_statements(run.go, session.entry, vector_of(run, s), run.board)
         if board.failure == 0:
             span = op_at(run, o).span
     fail(run, FailureKind.NO_PROGRESS, span, MOST_AT_AN_INSTANT)
 
 
 @inlined
-def run_ready(run: Row, s: int) -> None:
-    """Run session s, if that is not -1, then every ready session, as far as they go, those that become ready too."""
+def run_ready(run: Row, s: int) -> bool:
+    """Run session s, if that is not -1, then every ready session, as far as they go, those that become ready too;
+    false when the run has failed."""
     board = board_at(run, 0)
     while True:
         if s < 0:
-            while rarely(run.n_replacements > 0):
-                run.n_replacements -= 1
-                make_ready(run, create_session(run))
+            if rarely(run.n_due > 0):
+                do_what_is_due(run)
             if run.ready_head < 0:
-                return
+                return board.failure == 0
             s = take_ready(run)
+            run.n_at_instant += 1
+            if rarely(run.n_at_instant > MOST_AT_AN_INSTANT):
+                run.going_nowhere = s
+                run.n_due += 1
+            if rarely(board.failure != 0):
+                return False
         session_at(run, s).place = Place.RUNNING
         run_session(run, s)
-        run.n_at_instant += 1
-        if rarely(run.n_at_instant > MOST_AT_AN_INSTANT):
-            stop_going_nowhere(run, s)
-        if rarely(board.failure != 0):
-            return
         s = -1
 
 

@@ -10,7 +10,7 @@ from serq_lab.kernel.evaluation import NO_SESSION, evaluate
 from serq_lab.kernel.statistics import count_job_in, count_job_out
 from serq_lab.kernel.step.residents import join_residents, leave_residents
 from serq_lab.kernel.storage.access import rarely
-from serq_lab.kernel.storage.event_heap import push, remove_at, schedule
+from serq_lab.kernel.storage.event_heap import push, remove_at, schedule, schedule_at
 from serq_lab.kernel.storage.lists import append_session, free_row, make_ready, unlink_session
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import (
@@ -34,13 +34,11 @@ def start_job(run: Row, s: int, i: int, work: float) -> None:
     """A session brings positive work to a stage."""
     stage, session = stage_at(run, i), session_at(run, s)
     session.place, session.stage, session.work, session.joined_at = Place.AT_STAGE, i, work, run.now
-    session.job_event = -1
     if rarely(stage.is_simple == 0):
         start_other_job(run, s, i)
-    else:
-        queue_job(run, s, i)
+        return
+    queue_job(run, s, i)
     count_job_in(run, i)
-    show_busy(run, i)
 
 
 @inlined
@@ -50,6 +48,7 @@ def queue_job(run: Row, s: int, i: int) -> None:
     if stage_shown_at(run, i).busy < stage.servers:
         serve_job(run, s, i)
         return
+    session_at(run, s).job_event = -1
     stage.wait_tail = append_session(run, s, stage.wait_tail)
     if stage.wait_head < 0:
         stage.wait_head = s
@@ -59,6 +58,7 @@ def queue_job(run: Row, s: int, i: int) -> None:
 def start_other_job(run: Row, s: int, i: int) -> None:
     """As `queue_job`, at a stage of any kind."""
     stage = stage_at(run, i)
+    session_at(run, s).job_event = -1
     if stage.is_listed:
         list_job(run, s, i)
     if stage.kind == StageKind.PS:
@@ -67,6 +67,8 @@ def start_other_job(run: Row, s: int, i: int) -> None:
         join_residents(run, s, i)
     else:
         queue_job(run, s, i)
+    count_job_in(run, i)
+    show_busy(run, i)
 
 
 @inlined
@@ -84,19 +86,32 @@ def serve_job(run: Row, s: int, i: int) -> None:
     """A job starts at rate 1."""
     session = session_at(run, s)
     stage_shown_at(run, i).busy += 1.0
-    session.started_at = run.now
-    session.mark = run.now + session.work
-    session.job_event = schedule(run, session.work, EventKind.JOB_END, s)
+    end = run.now + session.work
+    session.started_at, session.mark = run.now, end
+    session.job_event = schedule_at(run, end, EventKind.JOB_END, s)
 
 
 @inlined
 def end_job(run: Row, s: int) -> int:
     """The job of a fifo or delay stage is done; the next that waits starts. Gives the session that goes on, or -1."""
-    i = session_at(run, s).stage
+    session = session_at(run, s)
+    i = session.stage
+    if rarely(stage_at(run, i).is_simple == 0):
+        return end_other_job(run, s, i)
+    sum_job(run, s, i)
+    session.stage = -1
+    count_job_out(run, i)
+    serve_next(run, i)
+    return s
+
+
+@kernel
+def end_other_job(run: Row, s: int, i: int) -> int:
+    """As `end_job`, at a fifo or delay stage that keeps more beside its line."""
     count_job(run, s, i)
     leave_stage(run, s, i)
     serve_next(run, i)
-    if rarely(session_at(run, s).is_ownerless != 0):
+    if session_at(run, s).is_ownerless:
         free_row(run, s)
         return -1
     return s
@@ -104,13 +119,18 @@ def end_job(run: Row, s: int) -> int:
 
 @inlined
 def serve_next(run: Row, i: int) -> None:
-    """A server of a fifo or delay stage is free: the next that waits starts."""
+    """A server of a fifo or delay stage is free: the first that waits starts."""
     stage = stage_at(run, i)
     stage_shown_at(run, i).busy -= 1.0
-    waiting = stage.wait_head
-    if waiting >= 0:
-        leave_line(run, waiting, i)
-        serve_job(run, waiting, i)
+    first = stage.wait_head
+    if first >= 0:
+        second = session_at(run, first).next
+        stage.wait_head = second
+        if second >= 0:
+            session_at(run, second).previous = -1
+        else:
+            stage.wait_tail = -1
+        serve_job(run, first, i)
 
 
 @kernel
@@ -164,14 +184,20 @@ def go_on(run: Row, s: int) -> None:
 @inlined
 def count_job(run: Row, s: int, i: int) -> None:
     """Count a job that a stage has done."""
+    sum_job(run, s, i)
+    if rarely(stage_at(run, i).is_estimated != 0):
+        started_at = session_at(run, s).started_at
+        update_estimates(run, i, started_at, started_at - session_at(run, s).joined_at, run.now - started_at)
+
+
+@inlined
+def sum_job(run: Row, s: int, i: int) -> None:
+    """Add what a job waited, and was served, to its stage's sums."""
     stage, session = stage_at(run, i), session_at(run, s)
-    wait, service = session.started_at - session.joined_at, run.now - session.started_at
     if board_at(run, 0).is_warm:
         stage.completed += 1
-        stage.wait_sum += wait
-        stage.service_sum += service
-    if rarely(stage.is_estimated != 0):
-        update_estimates(run, i, session.started_at, wait, service)
+        stage.wait_sum += session.started_at - session.joined_at
+        stage.service_sum += run.now - session.started_at
 
 
 @inlined

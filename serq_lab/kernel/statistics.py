@@ -35,14 +35,22 @@ def touch_pool(run: Row, p: int) -> None:
 
 
 @inlined
-def touch_stage(run: Row, i: int) -> None:
-    """Bring a stage's time averages to now, before one of its quantities changes."""
+def touch_stage(run: Row, i: int, load: float) -> None:
+    """Bring a stage's time averages to now, before one of its quantities changes; `load` is what it carried."""
     shown = stage_shown_at(run, i)
     passed = run.now - shown.since
-    if passed > 0.0:
-        shown.queue_area += shown.queue * passed
-        shown.load_area += shown.load * passed
-        shown.since = run.now
+    shown.queue_area += shown.queue * passed
+    shown.load_area += load * passed
+    shown.since = run.now
+
+
+@inlined
+def load_of(run: Row, i: int) -> float:
+    """1 while a stage has jobs; of one that flows share, the part of its capacity that they carry."""
+    shown = stage_shown_at(run, i)
+    if rarely(stage_at(run, i).is_flow != 0):
+        return shown.load
+    return 1.0 if shown.queue > 0.0 else 0.0
 
 
 @kernel
@@ -106,7 +114,7 @@ def touch_all(run: Row) -> None:
     for p in range(run.n_pools):
         touch_pool(run, p)
     for i in range(run.n_stages):
-        touch_stage(run, i)
+        touch_stage(run, i, load_of(run, i))
         touch_decodes(run, i)
         account_kind(run, i)
 
@@ -136,26 +144,24 @@ def set_live(run: Row, live: int) -> None:
 @inlined
 def count_job_in(run: Row, i: int) -> None:
     """One job more is at a stage."""
-    touch_stage(run, i)
     shown = stage_shown_at(run, i)
+    touch_stage(run, i, 1.0 if shown.queue > 0.0 else 0.0)
     shown.queue += 1.0
-    shown.load = 1.0
 
 
 @inlined
 def count_job_out(run: Row, i: int) -> None:
     """One job less is at a stage."""
-    touch_stage(run, i)
-    shown = stage_shown_at(run, i)
-    shown.queue -= 1.0
-    shown.load = 1.0 if shown.queue > 0.0 else 0.0
+    touch_stage(run, i, 1.0)
+    stage_shown_at(run, i).queue -= 1.0
 
 
 @inlined
 def change_flows(run: Row, i: int, change: float) -> None:
     """The number of jobs changes at a stage that flows share: its load is what they carry."""
-    touch_stage(run, i)
-    stage_shown_at(run, i).queue += change
+    shown = stage_shown_at(run, i)
+    touch_stage(run, i, shown.load)
+    shown.queue += change
 
 
 @inlined

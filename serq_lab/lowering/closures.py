@@ -194,25 +194,24 @@ class ClosureSegments:
         self.compiler = compiler
         compiler.statements = self
         self.steps: list[Callable[[int, int], int]] = []
-        self.entries: list[int] = []
+        self.entries: dict[int, int] = {}
         self.labels: list[int] = []
         self.repeats = 0
 
-    def go(self, session: int, board: int) -> float:
-        """Go on at the board's entry, up to the next operation."""
+    def go(self, entry: int, session: int, board: int) -> int:
+        """Go on at an entry, up to the next operation."""
         self.repeats = 0
-        at = self.entries[_word(board, "entry").value]
+        at = self.entries[entry]
         while at >= 0:
             at = self.steps[at](session, board)
         return -1 if at == -1 else -2 - at
 
-    def enter(self) -> int:
-        self.entries.append(len(self.steps))
-        return len(self.entries) - 1
+    def enter(self, entry: int) -> None:
+        self.entries[entry] = len(self.steps)
 
-    def stop(self, op: int) -> int:
+    def stop(self, op: int) -> None:
         self.steps.append(lambda session, board: -2 - op)
-        return self.enter()
+        self.enter(op)
 
     def new_label(self) -> int:
         self.labels.append(-1)

@@ -8,8 +8,8 @@ Next on the way: the kernel's `evaluation.py`, which calls them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,7 @@ class Body:
 
     def __init__(self, owner: ExpressionCompiler, function: ir.Function, stream: int) -> None:
         self.owner, self.layout, self.stream = owner, owner.layout, stream
-        self.session, self.board = function.args
+        self.session, self.board = function.args[-2:]
         self.b = ir.IRBuilder(function.append_basic_block())
         self._truths: dict[ir.Value, ir.Value] = {}  # the bit that a number, 0 or 1, was made of
 
@@ -139,13 +139,12 @@ class Body:
         return self._number(self.b.load(result))
 
     def _conditional(self, tree: m.Conditional) -> ir.Value:
-        result = self._local()
-        with self.b.if_else(self.truth(self.value(tree.condition))) as (then, otherwise):
-            with then:
-                self.b.store(self.value(tree.if_true), result)
-            with otherwise:
-                self.b.store(self.value(tree.if_false), result)
-        return self.b.load(result)
+        values = []
+        with self.b.if_else(self.truth(self.value(tree.condition))) as branches:
+            for branch, part in zip(branches, (tree.if_true, tree.if_false), strict=True):
+                with branch:
+                    values.append((self.value(part), self.b.block))
+        return self._phi(values)
 
     def _function(self, tree: m.Function) -> ir.Value:
         arguments = [self.value(a) for a in tree.arguments]
@@ -284,17 +283,29 @@ class Body:
         if isinstance(argument, m.Constant):
             return value  # the checker has seen it
         b = self.b
-        tests = []  # none of which NaN passes
+        tests: list[Callable[[], ir.Value]] = []  # none of which NaN passes
         if least is not None:
-            tests.append(b.fcmp_ordered(">=", value, F64(least)))
+            tests.append(lambda: b.fcmp_ordered(">=", value, F64(least)))
         if most is not None:
-            tests.append(b.fcmp_ordered("<=", value, F64(most)))
+            tests.append(lambda: b.fcmp_ordered("<=", value, F64(most)))
         if is_finite:
-            size = b.call(self.owner.intrinsic("fabs"), [value])
-            tests.append(b.fcmp_ordered("<", size, F64(float("inf"))))
-        is_good = reduce(b.and_, tests or [b.fcmp_ordered("ord", value, value)])
-        self._fail_unless(is_good, FailureKind.PARAMETER, tree.arguments[k].span, value)
-        return b.select(is_good, value, F64(0.0))
+            fabs = self.owner.intrinsic("fabs")
+            tests.append(lambda: b.fcmp_ordered("<", b.call(fabs, [value]), F64(math.inf)))
+        if not tests:
+            tests.append(lambda: b.fcmp_ordered("ord", value, value))
+        bad, done = b.append_basic_block(), b.append_basic_block()
+        for test in tests:
+            good = b.append_basic_block()
+            b.cbranch(test(), good, bad).set_weights([99, 1])
+            b.position_at_end(good)
+        b.branch(done)
+        values = [(value, b.block)]
+        b.position_at_end(bad)
+        self.note_failure(FailureKind.PARAMETER, argument.span, value)
+        values.append((F64(0.0), b.block))
+        b.branch(done)
+        b.position_at_end(done)
+        return self._phi(values)
 
     # ----------------------------------------------------------- helpers
 
@@ -310,6 +321,13 @@ class Body:
             b.store(I64(int(kind)), failure)
             b.store(I64(self.owner.span_number(span)), self.board_word("failure_span"))
             b.store(value, self.board_place("failure_value"))
+
+    def _phi(self, values: list[tuple[ir.Value, ir.Block]]) -> ir.Value:
+        """The value of whichever block this one was reached from."""
+        chosen = self.b.phi(F64)
+        for value, block in values:
+            chosen.add_incoming(value, block)
+        return chosen
 
     def _local(self, kind: ir.Type = F64) -> ir.Value:
         with self.b.goto_entry_block():

@@ -21,6 +21,8 @@ from serq_lab.kernel.storage.tables import (
     OP,
     REFRESH,
     SERIAL,
+    START_OF_INIT,
+    START_OF_SESSION,
     TARGET,
     ArrivalKind,
     Mode,
@@ -57,6 +59,7 @@ ORDER_KINDS = {
     "admission": OrderKind.ADMISSION, "by": OrderKind.BY, "decode_first": OrderKind.DECODE_FIRST,
     "exclusive_prefill": OrderKind.EXCLUSIVE_PREFILL,
 }  # fmt: skip
+HANDED_OVER = (m.Run, m.Hold, m.Grow, m.Drop, m.Release, m.Load, m.Choose)  # statements: the kernel carries them out
 SHARES = {None: Share.NONE, "maxmin": Share.MAXMIN, "bottleneck": Share.BOTTLENECK}
 ARRIVAL_KINDS = {
     "none": ArrivalKind.NONE, "renewal": ArrivalKind.RENEWAL, "poisson": ArrivalKind.POISSON,
@@ -140,9 +143,7 @@ class LoweredProgram:
             arrival_kind=ARRIVAL_KINDS[model.arrivals.process],
             gap=self._gap,
             gap_span=self._span_row(model.arrivals.span),
-            init=self._init,
             has_init=bool(model.init),
-            start=self._start,
             share=SHARES[model.share],
         )
 
@@ -162,12 +163,12 @@ class LoweredProgram:
             self._write_pool(row, pool)
         self._gauges = [self._value(gauge.value) for gauge in model.gauges]
         self._stream = WORKLOAD
-        self._init = self._code.enter()
+        self._code.enter(START_OF_INIT)
         self._code.clear(SERIAL + 1, self.layout.vector_length - SERIAL - 1)
         self._write_block(model.init)
         self._stop(OpKind.READY, model.arrivals.span)
         self._stream = SESSION
-        self._start = self._code.enter()
+        self._code.enter(START_OF_SESSION)
         if not model.init:
             self._code.clear(SERIAL + 1, self.layout.vector_length - SERIAL - 1)
         self._write_block(model.session)
@@ -227,7 +228,7 @@ class LoweredProgram:
         op = dict.fromkeys(OP.names or (), -1)
         op.update(kind=int(kind), span=self._span_row(span), **values)
         self._ops.append(op)
-        op["entry"] = self._code.stop(len(self._ops) - 1)
+        self._code.stop(len(self._ops) - 1)
 
     def _write_refresh(self, statement: m.Statement) -> None:
         first, n = self._refreshed_by(tuple(expressions_of(statement)))
@@ -312,7 +313,10 @@ class LoweredProgram:
         start = self._code.new_label()
         self._code.place(start)
         self._write_block(s.body)
-        self._code.repeat(start, s.span)
+        if any(isinstance(statement, HANDED_OVER) for statement in s.body):
+            self._code.jump(start)  # the kernel counts what it is handed
+        else:
+            self._code.repeat(start, s.span)
 
     def _write_choose(self, s: m.Choose) -> None:
         count = self._value(s.count)

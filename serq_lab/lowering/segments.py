@@ -1,9 +1,9 @@
 """A session's statements to native code, up to what the kernel must do: join a pool, run on a stage, end.
 
-Comes in: statements, in order, from `lower.py`. Goes out: one function ``int64 go(double *session, double *board)``
-that goes on at the board's `entry` and gives the row of the operation that the kernel must carry out next, or -1 when
-the run must stop. Setting, observing, branching and looping happen here, without the kernel.
-`closures.py` has the same in plain Python.
+Comes in: statements, in order, from `lower.py`. Goes out: one function ``int64 go(int64 entry, double *session, double
+*board)`` that goes on at an entry, behind the operation of that row or at one of the starts, and gives the row of the
+operation that the kernel must carry out next, or -1 when the run must stop. Setting, observing, branching and looping
+happen here, without the kernel. `closures.py` has the same in plain Python.
 """
 
 from __future__ import annotations
@@ -39,30 +39,27 @@ class SegmentWriter:
     """
 
     def __init__(self, compiler: ExpressionCompiler) -> None:
-        kind = ir.FunctionType(I64, [POINTER, POINTER])
+        kind = ir.FunctionType(I64, [I64, POINTER, POINTER])
         self.function = ir.Function(compiler.module, kind, "go")
         self.body = Body(compiler, self.function, 0)
         self.b = self.body.b
         self.repeats = self.b.alloca(I64)
         self.b.store(I64(0), self.repeats)
         lost = self.function.append_basic_block()
-        self.switch = self.b.switch(self.b.load(self.body.board_word("entry")), lost)
+        self.switch = self.b.switch(self.function.args[0], lost)
         self.b.position_at_end(lost)
         self.b.unreachable()
-        self.n_entries = 0
 
-    def enter(self) -> int:
-        """A place where the kernel can go on; gives its number."""
+    def enter(self, entry: int) -> None:
+        """A place where the kernel can go on."""
         block = self.function.append_basic_block()
-        self.switch.add_case(I64(self.n_entries), block)
+        self.switch.add_case(I64(entry), block)
         self.b.position_at_end(block)
-        self.n_entries += 1
-        return self.n_entries - 1
 
-    def stop(self, op: int) -> int:
-        """Hand operation `op` to the kernel; gives the entry where the session goes on."""
+    def stop(self, op: int) -> None:
+        """Hand operation `op` to the kernel; behind it is an entry of the same number."""
         self.b.ret(I64(op))
-        return self.enter()
+        self.enter(op)
 
     def new_label(self) -> Label:
         """A place to jump to, not placed yet."""

@@ -127,7 +127,7 @@ def test_a_renewal_gap_that_is_no_gap_stops_the_run() -> None:
     assert caught.value.diagnostics[0].span is not None
 
 
-@pytest.mark.parametrize(("seconds", "following"), [(0.001, 200), (0.03, 100), (0.2, 50)])
+@pytest.mark.parametrize(("seconds", "following"), [(0.001, 800), (0.01, 200), (0.03, 100), (0.2, 50)])
 def test_slices_take_about_as_long(seconds: float, following: int) -> None:
     assert event_loop.next_slice(100, seconds) == following
 

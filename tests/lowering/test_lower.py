@@ -71,6 +71,8 @@ def test_a_run_changes_nothing_of_the_program() -> None:
         ("drop row[serial + 1];", FailureKind.INDEX, "row[serial + 1]"),
         ("run desk[0] (~erlang(2, 0 - serial));", FailureKind.PARAMETER, "0 - serial"),
         ("loop { branch (serial < 0) { end; } }", FailureKind.NO_PROGRESS, "loop { branch (serial < 0) { end; } }"),
+        ("loop { hold row[0] (1) { } }", FailureKind.NO_PROGRESS, "hold row[0] (1) { }"),
+        ("loop { branch (serial < 0) { end; } drop row[0]; }", FailureKind.NO_PROGRESS, "drop row[0];"),
     ],
 )
 def test_where_a_run_failed(session: str, kind: FailureKind, place: str) -> None:

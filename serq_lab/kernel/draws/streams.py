@@ -121,12 +121,14 @@ def refill(stream: NDArray[np.int64]) -> None:
 def refill_address() -> int:
     """The address of ``void refill(int64 *stream)``, native: as `refill`."""
     with _lock:  # around the cache: of two threads that both load the code, one would lose what it has the address of
-        return int(_refill_code().get_function_address("refill"))
+        return _refill_code()[1]
 
 
 @cache
-def _refill_code() -> Any:
-    return load_kept("streams", _compile_refill)
+def _refill_code() -> tuple[Any, int]:
+    """The code, which lives as long as this is kept, and the address."""
+    code = load_kept("streams", _compile_refill)
+    return code, int(code.get_function_address("refill"))
 
 
 def _compile_refill() -> bytes:

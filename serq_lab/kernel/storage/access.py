@@ -24,6 +24,7 @@ from serq_lab.kernel.storage.plain import (
     bits_of,
     call_expression,
     call_statements,
+    is_before,
     load_float,
     rarely,
     reallocate,
@@ -31,8 +32,8 @@ from serq_lab.kernel.storage.plain import (
 )
 
 __all__ = [
-    "ROW_ACCESSES", "RowAccess", "bits_of", "call_expression", "call_statements", "growth_of", "load_float", "rarely",
-    "reallocate", "rows_of", "store_float",
+    "ROW_ACCESSES", "RowAccess", "bits_of", "call_expression", "call_statements", "growth_of", "is_before",
+    "load_float", "rarely", "reallocate", "rows_of", "store_float",
 ]  # fmt: skip
 
 LEAST_ROOM = 256  # rows of a table that has grown once

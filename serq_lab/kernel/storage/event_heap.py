@@ -8,20 +8,12 @@ from __future__ import annotations
 
 import math
 
-from serq_lab.kernel.storage.access import bits_of, rarely
+from serq_lab.kernel.storage.access import bits_of, is_before, rarely
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import TAG_KINDS, ensure_items, heap_at, item_at, key_at
 
 EVENTS = 0  # the heap of events; a ps stage's own is `stage.heap`
 AFTER_ALL = 2**62  # of orders
-
-
-@inlined
-def is_before(bits: int, order: int, other_bits: int, other_order: int) -> bool:
-    """Which of two items comes first; times are given by their bits."""
-    if rarely(bits == other_bits):
-        return order < other_order
-    return bits < other_bits
 
 
 @inlined
@@ -109,16 +101,22 @@ def remove_at(run: Row, h: int, i: int) -> None:
 
 @inlined
 def schedule(run: Row, delay: float, kind: int, subject: int) -> int:
-    """Schedule an event after `delay`, which is not negative; gives its order, by which its owner knows it again.
+    """Schedule an event after `delay`; gives its order, by which its owner knows it again."""
+    time = run.now + delay
+    if rarely(not time >= run.now):  # nothing is due in the past
+        time = run.now
+    return schedule_at(run, time, kind, subject)
+
+
+@inlined
+def schedule_at(run: Row, time: float, kind: int, subject: int) -> int:
+    """As `schedule`, for a time that is not in the past.
 
     The event that is over leaves its place at the top to the first one that it leads to.
     """
     order = run.order
     run.order = order + 1
     tag = subject * TAG_KINDS + kind
-    time = run.now + delay
-    if rarely(not time >= run.now):  # nothing is due in the past
-        time = run.now
     if run.has_open_top:
         run.has_open_top = 0
         sink(run, EVENTS, 0, bits_of(time), order, tag)

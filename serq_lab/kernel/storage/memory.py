@@ -9,7 +9,6 @@ import ctypes
 import os
 import weakref
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,11 +60,6 @@ def _free_blocks(blocks: dict[int, tuple[int, int]]) -> None:
         free(address)
 
 
-@cache
-def _description(dtype: np.dtype[Any]) -> list[Any]:
-    return dtype.descr
-
-
 MOST_ROOM = 4 / 3  # of a block that is kept, in parts of what it holds
 
 
@@ -94,9 +88,8 @@ class RawBlock:
         self.address, self.room = address, room
         self.__array_interface__ = {
             "version": 3,
-            "shape": (n_rows,),
-            "typestr": f"|V{dtype.itemsize}",
-            "descr": _description(dtype),
+            "shape": (n_rows * dtype.itemsize,),
+            "typestr": "|u1",
             "data": (address, False),
         }
         # Not at exit: arrays on it may outlive this module.

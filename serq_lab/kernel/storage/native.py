@@ -15,10 +15,10 @@ from numba.extending import intrinsic
 from serq_lab.kernel.storage import plain
 from serq_lab.kernel.storage.access import ROW_ACCESSES, RowAccess
 
-_BIT, _BYTE, _WORD, _REAL = ir.IntType(1), ir.IntType(8), ir.IntType(64), ir.DoubleType()
+_BIT, _BYTE, _WORD, _WIDE, _REAL = ir.IntType(1), ir.IntType(8), ir.IntType(64), ir.IntType(128), ir.DoubleType()
 _REALS = _REAL.as_pointer()
 _EXPRESSION = ir.FunctionType(_REAL, [_REALS, _REALS]).as_pointer()
-_STATEMENTS = ir.FunctionType(_WORD, [_REALS, _REALS]).as_pointer()
+_STATEMENTS = ir.FunctionType(_WORD, [_WORD, _REALS, _REALS]).as_pointer()
 _REALLOCATE = ir.FunctionType(_WORD, [_WORD, _WORD]).as_pointer()
 
 Generate = Callable[[Any, Any, Any, Any], Any]
@@ -39,7 +39,9 @@ def _with_arity(typed: Callable[..., Any], n: int) -> Any:
         return intrinsic(lambda typing, a: typed(typing, a))
     if n == 2:
         return intrinsic(lambda typing, a, b: typed(typing, a, b))
-    return intrinsic(lambda typing, a, b, c: typed(typing, a, b, c))
+    if n == 3:
+        return intrinsic(lambda typing, a, b, c: typed(typing, a, b, c))
+    return intrinsic(lambda typing, a, b, c, d: typed(typing, a, b, c, d))
 
 
 def _declared(builder: Any, name: str, kind: ir.FunctionType) -> Any:
@@ -48,8 +50,8 @@ def _declared(builder: Any, name: str, kind: ir.FunctionType) -> Any:
 
 def _call(kind: Any) -> Generate:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        values = [builder.inttoptr(a, _REALS) for a in args[1:]]
-        return builder.call(builder.inttoptr(args[0], kind), values)
+        pointers = [builder.inttoptr(a, _REALS) for a in args[-2:]]
+        return builder.call(builder.inttoptr(args[0], kind), [*args[1:-2], *pointers])
 
     return generate
 
@@ -71,6 +73,13 @@ def _bits(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.bitcast(args[0], _WORD)
 
 
+def _is_before(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def joined(high: Any, low: Any) -> Any:
+        return builder.or_(builder.shl(builder.sext(high, _WIDE), _WIDE(64)), builder.zext(low, _WIDE))
+
+    return builder.icmp_signed("<", joined(*args[:2]), joined(*args[2:]))
+
+
 def _rarely(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     kind = ir.FunctionType(_BIT, [_BIT, _BIT])
     return builder.call(_declared(builder, "llvm.expect.i1", kind), [args[0], _BIT(0)])
@@ -78,14 +87,15 @@ def _rarely(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 def native_forms() -> dict[Callable[..., Any], Any]:
     """What stands in native code for each function of `plain.py` and `access.rows_of` that the kernel calls."""
-    address, addresses = types.int64, [types.int64] * 3
+    address, addresses, four = types.int64, [types.int64] * 3, [types.int64] * 4
     forms: dict[Callable[..., Any], Any] = {
         plain.call_expression: _instruction(types.float64, addresses, _call(_EXPRESSION)),
-        plain.call_statements: _instruction(types.int64, addresses, _call(_STATEMENTS)),
+        plain.call_statements: _instruction(types.int64, four, _call(_STATEMENTS)),
         plain.reallocate: _instruction(types.int64, addresses, _reallocate),
         plain.load_float: _instruction(types.float64, [address], _load),
         plain.store_float: _instruction(types.void, [address, types.float64], _store),
         plain.bits_of: _instruction(types.int64, [types.float64], _bits),
+        plain.is_before: _instruction(types.boolean, four, _is_before),
         plain.rarely: _instruction(types.boolean, [types.boolean], _rarely),
     }
     return forms | {access.function: _row(access) for access in ROW_ACCESSES}

@@ -14,7 +14,7 @@ import numpy as np
 
 from serq_lab.kernel.storage.memory import enlarge
 
-FUNCTIONS: dict[int, Callable[[int, int], float]] = {}
+FUNCTIONS: dict[int, Callable[..., float]] = {}
 """What stands for the addresses of native functions."""
 
 
@@ -40,9 +40,9 @@ def call_expression(function: int, session: int, board: int) -> float:
     return FUNCTIONS[int(function)](int(session), int(board))
 
 
-def call_statements(function: int, session: int, board: int) -> int:
-    """The operation that a session's statements come to."""
-    return int(FUNCTIONS[int(function)](int(session), int(board)))
+def call_statements(function: int, entry: int, session: int, board: int) -> int:
+    """The operation that a session's statements come to from an entry on."""
+    return int(FUNCTIONS[int(function)](int(entry), int(session), int(board)))
 
 
 def reallocate(function: int, address: int, n_bytes: int) -> int:
@@ -63,6 +63,11 @@ def store_float(address: int, value: float) -> None:
 def bits_of(x: float) -> int:
     """The bits of a double as a whole number; those of numbers that are not negative are in the same order."""
     return int(struct.unpack("q", struct.pack("d", x))[0])
+
+
+def is_before(bits: int, order: int, other_bits: int, other_order: int) -> bool:
+    """Which of two items comes first; times are given by their bits."""
+    return (bits, order) < (other_bits, other_order)
 
 
 def rarely(condition: bool) -> bool:

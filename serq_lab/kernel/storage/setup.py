@@ -109,8 +109,8 @@ def initial_run(program: ProgramTables, stages: NDArray[np.void], n_gauges: int,
     run["n_stages"], run["n_gauges"] = len(stages), n_gauges
     run["n_steps"] = np.count_nonzero(stages["kind"] == StageKind.STEP)
     run["is_simple"] = n_gauges == 0 and stages["is_simple"].all()
-    run["reallocate"] = REALLOCATE_ADDRESS
-    for name in ("ready_head", "ready_tail", "free_session", "free_allocation", "free_entry", "asking",
+    run["reallocate"], run["events"] = REALLOCATE_ADDRESS, -1  # the start is not counted
+    for name in ("ready_head", "ready_tail", "free_session", "free_allocation", "free_entry", "asking", "going_nowhere",
                  "flow_head", "flow_tail", "free_hop", "flow_event", "pending_flow"):  # fmt: skip
         run[name] = -1
     for name, array in (*program._asdict().items(), ("gap_edges", gap_edges())):
@@ -128,8 +128,10 @@ def initial_members(pools: NDArray[np.void], stages: NDArray[np.void]) -> None:
                  "resident_head", "resident_tail", "first_untaken", "scheduled_head", "scheduled_tail"):  # fmt: skip
         stages[name] = -1
     is_served = np.isin(stages["kind"], (StageKind.FIFO, StageKind.DELAY))
-    stages["is_simple"] = is_served & (stages["is_flow"] == 0) & (stages["is_listed"] == 0)
-    stages["heap"] = 1 + np.arange(len(stages))
+    numbers = np.arange(len(stages))
+    is_plain = (stages["is_flow"] == 0) & (stages["is_listed"] == 0) & (stages["is_estimated"] == 0)
+    stages["is_simple"] = is_served & is_plain & ~np.isin(numbers, pools["spill_stage"])
+    stages["heap"] = 1 + numbers
 
 
 class Simulation:
@@ -187,7 +189,7 @@ class Simulation:
     def _fill_run(self) -> None:
         tables, run = self.tables, self.runs[0]
         run["horizon"], run["warmup"], run["limit"] = tables.horizon, tables.warmup, tables.limit
-        run["population"] = tables.population
+        run["population"], run["may_be_over"] = tables.population, tables.limit > 0
         run["window_end"] = tables.warmup + (tables.horizon - tables.warmup) / N_WINDOWS
         for name in ("pools", "stages", "heaps", "gauges", "windows", "scratch", "board",
                      "trace_rows", "trace_sessions", "trace_words", "pools_shown", "stages_shown"):  # fmt: skip
@@ -235,7 +237,7 @@ class Simulation:
         """A growing table's rows as an array that owns its memory."""
         block = RawBlock(int(row[table]), int(row[table + "_room"]), int(row["n"]), dtype, self.tables.spares, k)
         row[table], row[table + "_room"] = 0, 0
-        return np.asarray(block)
+        return np.asarray(block).view(dtype)
 
     def _stage_records(self) -> StageRecords:
         stages, shown = self.stages, self.stages_shown
@@ -269,7 +271,7 @@ def gap_edges() -> NDArray[np.float64]:
 
 def copied(rows: NDArray[np.void]) -> NDArray[np.void]:
     """A copy of an array of records, in one piece: numpy goes field by field."""
-    return np.frombuffer(bytearray(rows), dtype=rows.dtype)
+    return rows.view(np.uint8).copy().view(rows.dtype)
 
 
 def _counted(gaps: NDArray[np.void]) -> NDArray[np.float64]:

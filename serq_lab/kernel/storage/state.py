@@ -106,7 +106,7 @@ class IterationKind(IntEnum):
 
 
 # Events in `order` of scheduling; also the marks of a ps stage, `order` that of starting.
-HEAP = record(items=I8, items_room=I8, n=I8)
+HEAP = record(items=I8, items_room=I8, n=I8, span=I8)
 HEAP_ITEM = record(time=F8, order=I8, tag=I8)
 HEAP_KEY = record(bits=I8, order=I8, tag=I8)  # the same with the bits of the time, which compare in fewer instructions
 TAG_KINDS = 16  # an event's tag is its subject times this, plus its kind
@@ -120,6 +120,7 @@ class EventKind(IntEnum):
     LEASE_END = 4  # subject is the allocation
     ITERATION_END = 5  # subject is the stage
     FLOW_END = 6  # of whichever flow ends first
+    START = 7  # before all others
 
 
 OBSERVATION = record(samples=I8, samples_room=I8, n=I8)
@@ -136,10 +137,10 @@ N_WINDOWS = 20
 SCRATCH = record(value=F8)
 
 # The board: what an expression can read and that is not the session's own. This header, then the lets, then a
-# POOL_SHOWN a pool, then a STAGE_SHOWN a stage. Every field is a slot of eight bytes. `entry`: where a session goes on;
-# `member` and `argument`: of the operation that it hands to the kernel.
+# POOL_SHOWN a pool, then a STAGE_SHOWN a stage. Every field is a slot of eight bytes. `member` and `argument`: of the
+# operation that a session hands to the kernel.
 BOARD = record(
-    entry=I8, member=I8, argument=F8, is_warm=I8, turns=I8, observations=I8, reallocate=I8,
+    member=I8, argument=F8, is_warm=I8, turns=I8, observations=I8, reallocate=I8,
     streams=I8, refill=I8, failure=I8, failure_span=I8, failure_value=F8, now=F8,
     size=F8, age=F8, last=F8, waiting=F8, present=F8, residents=F8, decoders=F8, kv_decode=F8, kv_prefill=F8,
     tokens=F8, prefilled=F8, attention=F8, decoding=F8, admission=F8, remaining=F8,
@@ -165,17 +166,18 @@ _TABLES = {
 
 RUN = record(
     # settings
-    horizon=F8, warmup=F8, limit=I8, arrival_kind=I8, gap=I8, gap_span=I8, population=I8, init=I8, start=I8,
+    horizon=F8, warmup=F8, limit=I8, arrival_kind=I8, gap=I8, gap_span=I8, population=I8,
     n_pools=I8, n_stages=I8, n_gauges=I8, n_slots=I8, vector_bytes=I8, reallocate=I8, go=I8, share=I8,
     has_owns=I8, has_keyed_entries=I8, has_init=I8, n_steps=I8, is_ordered=I8,
     is_simple=I8,  # its stages are, and it has no gauges
     is_calm=I8, is_stepwise=I8,
     # counters and clocks
-    now=F8, order=I8, has_begun=I8, has_open_top=I8, is_planning=I8, events=I8, arrivals=I8, ended=I8,
+    now=F8, order=I8, may_be_over=I8, has_open_top=I8, is_planning=I8, events=I8, arrivals=I8, ended=I8,
     live=I8, admission=I8, n_preemptions=I8, n_at_instant=I8,
     n_evictions_seen=I8,  # of what a session had cached that waits for a pool, and may read it in its header
     are_pools_stale=I8,  # something changed in them behind the last settling
-    progress_events=I8, progress_at=F8, n_replacements=I8, asking=I8, failed_at=F8, live_area=F8, live_since=F8,
+    progress_events=I8, progress_at=F8, asking=I8, failed_at=F8, live_area=F8, live_since=F8,
+    n_due=I8, going_nowhere=I8,  # sessions to replace, or one that runs over and over while time stands still
     window=I8, window_start_area=F8, window_end=F8,
     # lists
     ready_head=I8, ready_tail=I8, free_session=I8, n_sessions=I8, free_allocation=I8, n_allocations=I8,

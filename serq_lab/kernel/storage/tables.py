@@ -42,12 +42,15 @@ class OpKind(IntEnum):
     FLOW = 12  # a run on stages that flows share, be it only one
 
 
-# One operation; the session goes on at `entry`. A hold `is_static` if its units and reserves cannot change while its
+START_OF_SESSION, START_OF_INIT = -1, -2  # of the entries into a session's statements; behind an operation: its row
+
+
+# One operation. A hold `is_static` if its units and reserves cannot change while its
 # session waits; `cache`, `reuse`, `lease` and `lease_time` are its clauses, repeated at its LEAVE. `first_target` and
 # `n_targets` are the stages of a flow but for its first, `growing` a run's pool; `slot` is the attribute that a choice
 # sets.
 OP = record(
-    kind=I8, span=I8, entry=I8, expression=I8, slot=I8, first_target=I8, n_targets=I8, first_claim=I8, n_claims=I8,
+    kind=I8, span=I8, expression=I8, slot=I8, first_target=I8, n_targets=I8, first_claim=I8, n_claims=I8,
     is_static=I8, reuse=I8, has_cache=I8, cache=I8, lease=I8, lease_time=I8, mode=I8, growing=I8, first_key=I8,
     n_keys=I8, first_refreshed=I8, n_refreshed=I8,
 )  # fmt: skip
