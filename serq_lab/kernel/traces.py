@@ -13,7 +13,7 @@ from serq_lab.kernel.storage.tables import FORCED, MORE, NEW, OUT, THINK
 
 # The table of words: the block that is being read, the state that it came from, how many of its words have been read.
 WORDS_OF_BLOCK = 16
-STATE_AT, READ_AT, N_TRACE_WORDS = 16, 32, 33
+STATE_AT, READ_AT = 16, 32
 COUNTER_LOW, COUNTER_HIGH = STATE_AT + 12, STATE_AT + 13
 MASK = 0xFFFFFFFF
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from serq_lab.kernel.draws.streams import ARRIVALS, EVICTION, SESSION, WORKLOAD, new_streams, refill_address
+from serq_lab.kernel.draws.streams import ARRIVALS, EVICTION, SESSION, WORKLOAD, keys_of
 from serq_lab.kernel.storage.memory import JIT, SpareBlocks
-from serq_lab.kernel.storage.setup import RunTables, TraceTables, initial_run
+from serq_lab.kernel.storage.setup import Image, RunTables, TraceTables, image_of
 from serq_lab.kernel.storage.tables import (
     CLAIM,
     EXPRESSION,
@@ -99,39 +99,36 @@ class LoweredProgram:
         self._spares = SpareBlocks()
         self._write_program()
         self.tables = self._finish()
-        self._run = self._initial_run()
+        self._image = self._image_of_runs()
 
     def setup(self, constants: m.Constants, trace: Trace = NO_TRACE) -> RunTables:
         """The tables of one run: those of the program, the numbers of `constants`, and the rows of a trace."""
-        pools, stages = self._members.tables(constants)
+        is_traced = trace is not NO_TRACE
         return RunTables(
+            image=self._image,
             program=self.tables,
-            run=self._run,
             owner=self,
             spares=self._spares,
-            pools=pools,
-            stages=stages,
-            gauges=np.array(self._gauges, dtype=np.int64),
-            n_observations=len(self.model.observations),
-            board=self._board(constants),
-            streams=new_streams(constants.seed),
-            refill=refill_address(),
-            pools_at=self.layout.pools_at,
-            stages_at=self.layout.stages_at,
-            n_keys=self._most_keys,
-            trace=TraceTables(trace.rows, trace.sessions, choice_words(constants.seed)),
+            members=self._members.numbers(constants),
+            lets=constants.lets,
+            keys=keys_of(constants.seed),
+            trace=TraceTables(trace.rows, trace.sessions, choice_words(constants.seed)) if is_traced else None,
             horizon=constants.horizon,
             warmup=constants.warmup,
             limit=constants.arrivals or 0,
             population=constants.population,
         )
 
-    def _initial_run(self) -> NDArray[np.void]:
+    def _image_of_runs(self) -> Image:
         model, (pools, stages) = self.model, self._members.initial
-        return initial_run(
+        return image_of(
             self.tables,
+            pools,
             stages,
-            len(self._gauges),
+            self._gauges,
+            n_lets=len(model.lets),
+            n_observations=len(model.observations),
+            n_keys=most_keys(model),
             n_pools=len(pools),
             n_slots=self.layout.n_attributes,
             vector_bytes=8 * (self.layout.n_attributes + len(pools)),
@@ -147,17 +144,11 @@ class LoweredProgram:
             share=SHARES[model.share],
         )
 
-    def _board(self, constants: m.Constants) -> NDArray[np.float64]:
-        board = np.zeros(self.layout.n_slots)
-        board[self.layout.lets_at : self.layout.pools_at] = constants.lets
-        return board
-
     # ------------------------------------------------------------ program
 
     def _write_program(self) -> None:
         model = self.model
         self._members = Members(model, self.layout)
-        self._most_keys = most_keys(model)
         self._gap = self._arrival_gap()
         for row, pool in zip(self._members.pools, model.pools, strict=True):
             self._write_pool(row, pool)

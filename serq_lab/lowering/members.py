@@ -12,7 +12,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from serq_lab.kernel.storage.setup import copied, initial_members
+from serq_lab.kernel.storage.setup import MemberNumbers, initial_members
 from serq_lab.kernel.storage.state import POOL, STAGE
 from serq_lab.lowering.board import BoardLayout
 from serq_lab.semantics import model as m
@@ -33,6 +33,7 @@ class Members:
     def __init__(self, model: m.Model, layout: BoardLayout) -> None:
         self.pools, self.stages = np.zeros(len(model.pools), dtype=POOL), np.zeros(len(model.stages), dtype=STAGE)
         self._families = model.stages
+        self._have_flows = any(family.is_flow for family in model.stages)
         self._pool_sizes = [pool.n_members for pool in model.pools]
         self._stage_sizes = [stage.n_members for stage in model.stages]
         first_pools, first_stages = layout.first_pool, layout.first_stage
@@ -55,17 +56,24 @@ class Members:
         initial_members(pools, stages)
         return pools, stages
 
-    def tables(self, constants: m.Constants) -> tuple[NDArray[np.void], NDArray[np.void]]:
-        """Rows of pools and of stages, one a member, with the numbers of one run."""
-        pools, stages = map(copied, self.initial)
-        pools["cap"] = np.repeat(constants.caps, self._pool_sizes)
-        pools["block"] = np.repeat(constants.blocks, self._pool_sizes)
+    def numbers(self, constants: m.Constants) -> MemberNumbers:
+        """The numbers of one run."""
+        capacities: list[float] = []
+        if self._have_flows:
+            lets = constants.lets
+            capacities = [value(s.capacity, lets) if s.is_flow and s.capacity else 0.0 for s in self._families]
         servers = [inf if s.kind == "delay" else n for s, n in zip(self._families, constants.servers, strict=True)]
-        stages["servers"] = np.repeat(servers, self._stage_sizes)
-        if any(family.is_flow for family in self._families):
-            values = [value(s.capacity, constants.lets) if s.is_flow and s.capacity else 0.0 for s in self._families]
-            stages["flow_capacity"] = np.repeat(values, self._stage_sizes)
-        return pools, stages
+        return MemberNumbers(
+            caps=spread(constants.caps, self._pool_sizes),
+            blocks=spread(constants.blocks, self._pool_sizes),
+            servers=spread(servers, self._stage_sizes),
+            flow_capacities=spread(capacities, self._stage_sizes),
+        )
+
+
+def spread(values: Sequence[float], sizes: Sequence[int]) -> list[float]:
+    """The value of each family, once a member."""
+    return [value for value, n in zip(values, sizes, strict=False) for _ in range(n)]
 
 
 def joined(sizes: Sequence[int], targets: Sequence[m.Target | None], firsts: Sequence[int]) -> list[int]:

@@ -19,8 +19,8 @@ from serq_lab.diagnostics.catalogue import quoted
 from serq_lab.diagnostics.diagnostic import Diagnostic
 from serq_lab.diagnostics.errors import ProgramError
 from serq_lab.kernel.draws.streams import SIGMA, key_of
-from serq_lab.kernel.storage.state import TRACE_ROW, TRACE_SESSION
-from serq_lab.kernel.traces import N_TRACE_WORDS, READ_AT, STATE_AT, WORDS_OF_BLOCK
+from serq_lab.kernel.storage.state import N_TRACE_WORDS, TRACE_ROW, TRACE_SESSION
+from serq_lab.kernel.traces import READ_AT, STATE_AT, WORDS_OF_BLOCK
 from serq_lab.source import Span
 
 CHOICE_SALT = 0x6A09E667F3BCC908

@@ -80,7 +80,7 @@ class PoolLog(NamedTuple):
 
 
 def log_pools(tables: RunTables, start: float, stop: float) -> tuple[list[PoolLog], Failure | None]:
-    """The logs of all pools, rows as in `tables.pools`, and why the run stopped before, if it failed.
+    """The logs of all pools, one a member, and why the run stopped before, if it failed.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def log_pools(tables: RunTables, start: float, stop: float) -> tuple[list[PoolLo
     simulation = Simulation(tables)
     simulation.runs["is_stepwise"] = True
     is_over = bool(run_slice(simulation.runs, _steps_before(tables, start)))
-    writers = [_Writer(p, start) for p in range(len(tables.pools))]
+    writers = [_Writer(p, start) for p in range(len(tables.members.caps))]
     now, n_preemptions = start, int(simulation.runs[0]["n_preemptions"])
     while True:
         state = _State(simulation)

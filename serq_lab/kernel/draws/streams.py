@@ -78,10 +78,21 @@ def new_streams(seed: int) -> NDArray[np.int64]:
     ndarray of int64, shape (4, 266)
         In the order ``ARRIVALS, WORKLOAD, SESSION, EVICTION``.
     """
+    streams = blank_streams()
+    streams[:, KEY_AT:COUNTER_AT] = keys_of(seed)
+    return streams
+
+
+def blank_streams() -> NDArray[np.int64]:
+    """As `new_streams`, without the keys."""
     streams = np.zeros((len(STREAM_SALTS), STREAM_WORDS), dtype=np.int64)
     streams[:, 0] = N_UNIFORMS
-    streams[:, KEY_AT:COUNTER_AT] = [key_of(seed ^ salt) for salt in STREAM_SALTS]
     return streams
+
+
+def keys_of(seed: int) -> list[tuple[int, ...]]:
+    """The keys of the four streams of a run."""
+    return [key_of(seed ^ salt) for salt in STREAM_SALTS]
 
 
 def words(key: Sequence[int], first_block: int, n_blocks: int) -> NDArray[np.uint32]:

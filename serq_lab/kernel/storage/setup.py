@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from serq_lab.kernel.draws.streams import COUNTER_AT, KEY_AT, blank_streams, refill_address
 from serq_lab.kernel.records import (
     GAP_BIN_RATIO,
     ChangeRecords,
@@ -30,6 +32,7 @@ from serq_lab.kernel.storage.state import (
     GAUGE,
     HEAP,
     N_GAP_EDGES,
+    N_TRACE_WORDS,
     N_WINDOWS,
     OBSERVATION,
     POOL_SHOWN,
@@ -38,14 +41,16 @@ from serq_lab.kernel.storage.state import (
     SCRATCH,
     STAGE_SHOWN,
     WINDOW,
+    WORD,
 )
 from serq_lab.kernel.storage.tables import ProgramTables, StageKind
 
+NO_GAPS = np.empty((0, 4))
 GROWING_TABLES = ("sessions", "vectors", "owns", "allocations", "hops", "entries", "snapshots")
 
 
 class TraceTables(NamedTuple):
-    """A trace: its rows, which of them are whose, and the state that its choice starts from; empty without a trace.
+    """A trace: its rows, which of them are whose, and the state that its choice starts from.
 
     Shapes (n_rows,), (n_sessions,) and (33,); of the last `kernel/traces.py` says what it is.
     """
@@ -55,53 +60,100 @@ class TraceTables(NamedTuple):
     words: NDArray[np.int64]
 
 
+class MemberNumbers(NamedTuple):
+    """The numbers of one run's pools and stages, one a member; `flow_capacities` is empty if no stage is shared."""
+
+    caps: Sequence[float]
+    blocks: Sequence[float]
+    servers: Sequence[float]
+    flow_capacities: Sequence[float]
+
+
+class Image(NamedTuple):
+    """The memory that every run of a program starts from, in one piece: a copy of it is a run's, but for its numbers.
+
+    `words` int64 (n,); those at `places` are to be addresses and count bytes from the first word on. `tables`: by name,
+    which words a table takes, and its dtype. `steps` are the stages that run iterations.
+    """
+
+    words: NDArray[np.int64]
+    places: list[int]
+    tables: dict[str, tuple[slice, np.dtype[Any]]]
+    steps: list[int]
+
+
 class RunTables(NamedTuple):
     """Everything that one run starts from; `lowering/lower.py` makes it.
 
-    `run` is what `initial_run` made; `program` are the tables that it points to. `owner` keeps the native functions
-    alive whose addresses the tables hold. `spares` has memory of earlier runs of the program for observations, by
-    number, and for gauges, numbered on. `pools` and `stages` are rows a member, as `initial_members` made them.
-    `gauges` are rows of expressions. `pools_at`, `stages_at`: slots of the board.
+    `program` are the tables that the image points to, `owner` keeps the native functions alive whose addresses they
+    hold. `spares` has memory of earlier runs of the program for observations, by number, and for gauges, numbered on.
+    `keys` are those of the four random streams.
     """
 
+    image: Image
     program: ProgramTables
-    run: NDArray[np.void]
     owner: object
     spares: SpareBlocks
-    pools: NDArray[np.void]
-    stages: NDArray[np.void]
-    gauges: NDArray[np.int64]
-    n_observations: int
-    board: NDArray[np.float64]
-    streams: NDArray[np.int64]
-    refill: int
-    pools_at: int
-    stages_at: int
-    n_keys: int
-    trace: TraceTables
+    members: MemberNumbers
+    lets: Sequence[float]
+    keys: Sequence[Sequence[int]]
+    trace: TraceTables | None
     horizon: float
     warmup: float
     limit: int
     population: int
 
 
-def initial_run(program: ProgramTables, stages: NDArray[np.void], n_gauges: int, **fields: int) -> NDArray[np.void]:
-    """The RUN record that all runs of a program start from, but for their settings.
+def image_of(
+    program: ProgramTables, pools: NDArray[np.void], stages: NDArray[np.void], gauges: Sequence[int], *, n_lets: int,
+    n_observations: int, n_keys: int, **fields: int,
+) -> Image:  # fmt: skip
+    """The image of a program.
 
     Parameters
     ----------
     program : ProgramTables
-        To be kept alive: the record has the addresses.
-    stages : ndarray of STAGE
-        As of `initial_members`.
-    n_gauges : int
+        To be kept alive: the image has the addresses.
+    pools, stages : ndarray of POOL and STAGE
+        Rows a member, as of `initial_members`.
+    gauges : sequence of int
+        Rows of expressions.
+    n_lets, n_observations : int
+    n_keys : int
+        The most keys by which anything is ordered.
     **fields : int
-        What `lowering/lower.py` knows of the program, by the names of the record.
-
-    Returns
-    -------
-    ndarray of RUN, shape (1,)
+        What `lowering/lower.py` knows of the program, by the names of the RUN record.
     """
+    runs = initial_run(program, stages, len(gauges), fields)
+    header = np.zeros(1, dtype=BOARD)
+    header["reallocate"], header["refill"] = REALLOCATE_ADDRESS, refill_address()
+    arrays: dict[str, NDArray[Any]] = {
+        "runs": runs, "pools": pools, "stages": stages, "heaps": np.zeros(1 + len(stages), dtype=HEAP),
+        "observations": np.zeros(n_observations, dtype=OBSERVATION),
+        "gauges": np.array([(expression, 0, 0, 0) for expression in gauges], dtype=GAUGE),
+        "windows": np.full(N_WINDOWS, np.nan).view(WINDOW), "scratch": np.zeros(2 * n_keys, dtype=SCRATCH),
+        "trace_words": np.zeros(N_TRACE_WORDS, dtype=WORD), "streams": blank_streams(),
+        "board": header, "lets": np.zeros(n_lets),  # the board, from here on
+        "pools_shown": np.zeros(len(pools), dtype=POOL_SHOWN), "stages_shown": np.zeros(len(stages), dtype=STAGE_SHOWN),
+    }  # fmt: skip
+    stops = (np.cumsum([array.nbytes for array in arrays.values()]) // WORD.itemsize).tolist()
+    parts = dict(zip(arrays, map(slice, [0, *stops], stops), strict=False))
+    for name in runs.dtype.names or ():
+        if name in parts:
+            runs[name], runs[name + "_room"] = parts[name].start * WORD.itemsize, len(arrays[name])
+    for name in ("observations", "streams"):
+        header[name] = parts[name].start * WORD.itemsize
+    words = np.concatenate([array.reshape(-1).view(np.int64) for array in arrays.values()])
+    places = [slot for slot, name in enumerate(runs.dtype.names or ()) if name in parts]
+    places += [parts["board"].start + slot for slot, name in enumerate(BOARD.names or ()) if name in parts]
+    tables = {name: (parts[name], array.dtype) for name, array in arrays.items()}
+    return Image(words, places, tables, np.flatnonzero(stages["kind"] == StageKind.STEP).tolist())
+
+
+def initial_run(
+    program: ProgramTables, stages: NDArray[np.void], n_gauges: int, fields: Mapping[str, int]
+) -> NDArray[np.void]:
+    """The RUN record that all runs of a program start from, but for the places of what each has of its own."""
     runs = np.zeros(1, dtype=RUN)
     run = runs[0]
     for name, number in fields.items():
@@ -145,22 +197,27 @@ class Simulation:
 
     def __init__(self, tables: RunTables) -> None:
         self.tables = tables
-        self.runs = copied(tables.run)
-        n_stages = len(tables.stages)
-        self.pools, self.stages = copied(tables.pools), copied(tables.stages)
-        self.board = tables.board.copy()
-        self.streams = tables.streams.copy()
-        self.heaps = np.zeros(1 + n_stages, dtype=HEAP)
-        self.observations = np.zeros(tables.n_observations, dtype=OBSERVATION)
-        self.gauges = np.zeros(len(tables.gauges), dtype=GAUGE)
-        self.windows = np.full(N_WINDOWS, np.nan).view(WINDOW)
-        self.scratch = np.zeros(2 * tables.n_keys, dtype=SCRATCH)
-        self.trace_rows, self.trace_sessions, self.trace_words = tables.trace
-        self.trace_words = self.trace_words.copy()
-        n_bins = np.where(self.stages["kind"] == StageKind.STEP, N_GAP_EDGES + 1, 0)
-        self.gaps = [np.zeros(n, dtype=GAP) for n in n_bins]
+        image = tables.image
+        words = image.words.copy()
+        memory, start = memoryview(words), ctypes.addressof(ctypes.c_char.from_buffer(words))
+        for place in image.places:
+            memory[place] += start
+
+        def table(name: str) -> NDArray[Any]:
+            part, dtype = image.tables[name]
+            return words[part].view(dtype)
+
+        self.runs, self.pools, self.stages, self.heaps = map(table, ("runs", "pools", "stages", "heaps"))
+        self.observations, self.gauges, self.windows = map(table, ("observations", "gauges", "windows"))
+        self.pools_shown, self.stages_shown = map(table, ("pools_shown", "stages_shown"))
+        self.header = table("board")[0]
+        self.gaps = [np.zeros(N_GAP_EDGES + 1, dtype=GAP) for _ in image.steps]
+        table("lets")[:] = tables.lets
+        table("streams").reshape(len(tables.keys), -1)[:, KEY_AT:COUNTER_AT] = tables.keys
         self._fill_members()
         self._fill_run()
+        if tables.trace is not None:
+            self._fill_trace(tables.trace, table("trace_words"))
         self._reuse_memory()
         owned = self.runs, self.heaps, self.observations, self.gauges
         weakref.finalize(self, _give_back, *owned).atexit = False
@@ -175,26 +232,26 @@ class Simulation:
             row["changes_room"] = n_bytes // CHANGE.itemsize
 
     def _fill_members(self) -> None:
-        self.stages["gaps"] = [gaps.ctypes.data for gaps in self.gaps]
-        self.stages["gaps_room"] = [len(gaps) for gaps in self.gaps]
-        self.gauges["expression"] = self.tables.gauges
-        self.header = self.board[: len(BOARD.names or ())].view(BOARD)[0]
-        self.header["streams"], self.header["refill"] = self.streams.ctypes.data, self.tables.refill
-        self.header["observations"] = self.observations.ctypes.data
-        self.header["reallocate"] = REALLOCATE_ADDRESS
-        self.pools_shown = self.board[self.tables.pools_at : self.tables.stages_at].view(POOL_SHOWN)
-        self.stages_shown = self.board[self.tables.stages_at :].view(STAGE_SHOWN)
-        self.pools_shown["cap"], self.pools_shown["block"] = self.pools["cap"], self.pools["block"]
+        members = self.tables.members
+        self.pools["cap"] = self.pools_shown["cap"] = members.caps
+        self.pools["block"] = self.pools_shown["block"] = members.blocks
+        self.stages["servers"] = members.servers
+        if members.flow_capacities:
+            self.stages["flow_capacity"] = members.flow_capacities
+        for i, gaps in zip(self.tables.image.steps, self.gaps, strict=True):
+            self.stages[i]["gaps"], self.stages[i]["gaps_room"] = gaps.ctypes.data, len(gaps)
 
     def _fill_run(self) -> None:
         tables, run = self.tables, self.runs[0]
         run["horizon"], run["warmup"], run["limit"] = tables.horizon, tables.warmup, tables.limit
         run["population"], run["may_be_over"] = tables.population, tables.limit > 0
         run["window_end"] = tables.warmup + (tables.horizon - tables.warmup) / N_WINDOWS
-        for name in ("pools", "stages", "heaps", "gauges", "windows", "scratch", "board",
-                     "trace_rows", "trace_sessions", "trace_words", "pools_shown", "stages_shown"):  # fmt: skip
-            array = getattr(self, name)
-            run[name], run[name + "_room"] = array.ctypes.data, len(array)
+
+    def _fill_trace(self, trace: TraceTables, words: NDArray[np.void]) -> None:
+        run = self.runs[0]
+        words["value"] = trace.words
+        run["trace_rows"], run["trace_rows_room"] = trace.rows.ctypes.data, len(trace.rows)
+        run["trace_sessions"], run["trace_sessions_room"] = trace.sessions.ctypes.data, len(trace.sessions)
 
     # ------------------------------------------------------------ records
 
@@ -241,14 +298,16 @@ class Simulation:
 
     def _stage_records(self) -> StageRecords:
         stages, shown = self.stages, self.stages_shown
-        gaps = tuple(_counted(gaps) for gaps in self.gaps)
+        gaps = [NO_GAPS] * len(stages)
+        for i, counts in zip(self.tables.image.steps, self.gaps, strict=True):
+            gaps[i] = _counted(counts)
         names = ("completed", "wait_sum", "service_sum", "iterations", "prefill_only_time", "decode_only_time",
                  "mixed_time", "decode_iterations", "decode_sum", "decode_time_sum", "gap_count",
                  "gap_sum")  # fmt: skip
         columns = {name: stages[name] for name in names}
         return StageRecords(
             number_area=shown["queue_area"], busy_area=shown["load_area"], decodes_area=shown["decodes_area"],
-            gaps=gaps, **columns,
+            gaps=tuple(gaps), **columns,
         )  # fmt: skip
 
     def _pool_records(self) -> PoolRecords:
@@ -276,8 +335,6 @@ def copied(rows: NDArray[np.void]) -> NDArray[np.void]:
 
 def _counted(gaps: NDArray[np.void]) -> NDArray[np.float64]:
     """The bins that have gaps: rows of number, count, least and greatest."""
-    if len(gaps) == 0:
-        return np.empty((0, 4))
     (bins,) = np.nonzero(gaps["count"])
     numbers = bins - 1 - N_GAP_EDGES // 2
     return np.column_stack([numbers, *(gaps[name][bins] for name in ("count", "least", "greatest"))]).astype(np.float64)

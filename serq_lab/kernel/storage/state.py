@@ -131,6 +131,7 @@ WINDOW = record(area=F8)
 N_GAP_EDGES = 4201  # of bins 1 % wide, from 1.01^-2100 to 1.01^2100
 GAP = record(count=I8, least=F8, greatest=F8)  # of the gaps between tokens of one bin of 1 %
 WORD = record(value=I8)
+N_TRACE_WORDS = 33
 TRACE_ROW = record(new=F8, out=F8, think=F8, forced=F8)
 TRACE_SESSION = record(first=I8, end=I8)  # its rows
 N_WINDOWS = 20
