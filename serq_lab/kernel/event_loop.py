@@ -16,7 +16,7 @@ from serq_lab.kernel.invariants.checks import Invariants
 from serq_lab.kernel.leaving import end_lease
 from serq_lab.kernel.pools import serve_pools
 from serq_lab.kernel.records import FailureKind, Records
-from serq_lab.kernel.sessions import MOST_AT_AN_INSTANT, create_session, run_ready
+from serq_lab.kernel.sessions import MOST_AT_AN_INSTANT, add_session, create_session, run_ready
 from serq_lab.kernel.stages import end_job, end_shared_job, rate_stage
 from serq_lab.kernel.statistics import record_gauges, restart_averages, show_iteration, touch_all
 from serq_lab.kernel.step.decoding import run_on
@@ -25,7 +25,6 @@ from serq_lab.kernel.step.tokens import count_equal_gaps
 from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.entry import entry
 from serq_lab.kernel.storage.event_heap import EVENTS, close_top, next_time, schedule
-from serq_lab.kernel.storage.lists import make_ready
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.setup import RunTables, Simulation
 from serq_lab.kernel.storage.state import (
@@ -164,7 +163,7 @@ def begin(run: Row) -> None:
     elif kind == ArrivalKind.RENEWAL:
         schedule_arrival(run)
     for _ in range(run.population):
-        make_ready(run, create_session(run))
+        add_session(run)
 
 
 @kernel

@@ -8,7 +8,7 @@ from __future__ import annotations
 from serq_lab.kernel.cache.entries import TOLERANCE, round_up
 from serq_lab.kernel.evaluation import fail, set_slot
 from serq_lab.kernel.flows import remove_flow
-from serq_lab.kernel.leaving import held_on, remove_session, undo_hold
+from serq_lab.kernel.leaving import held_on, turn_away, undo_hold
 from serq_lab.kernel.pools import (
     come_to_hold,
     dequeue,
@@ -119,7 +119,7 @@ def preempt(run: Row, a: int) -> None:
     undo_hold(run, s)
     session_at(run, s).is_set_back = 1
     if come_to_hold(run, s, o) < 0:
-        remove_session(run, s)
+        turn_away(run, s)
         return
     session = session_at(run, s)
     session.was_preempted = 1

@@ -197,6 +197,12 @@ def end_lease(run: Row, a: int) -> None:
 
 
 @kernel
+def turn_away(run: Row, s: int) -> None:
+    """A session ends because it can never have what it asks for."""
+    remove_session(run, s)
+
+
+@inlined
 def remove_session(run: Row, s: int) -> None:
     """A session ends: it gives back every hold, innermost first, then every lease."""
     while session_at(run, s).innermost >= 0:

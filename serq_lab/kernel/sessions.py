@@ -10,7 +10,7 @@ from serq_lab.kernel.cache.prefixes import drop_entry
 from serq_lab.kernel.evaluation import evaluate, fail, refresh, resolve, set_slot, vector_of
 from serq_lab.kernel.flows import start_flow
 from serq_lab.kernel.growth import grow_now
-from serq_lab.kernel.leaving import NEVER_PREEMPTED, held_on, leave_hold, release, remove_session
+from serq_lab.kernel.leaving import NEVER_PREEMPTED, held_on, leave_hold, release, remove_session, turn_away
 from serq_lab.kernel.pools import ADMITTED, REJECTED, advance, join_pool
 from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.stages import start_job
@@ -50,7 +50,7 @@ def run_init(run: Row, s: int) -> None:
         refresh(run, op.first_refreshed, op.n_refreshed)
 
 
-@kernel
+@inlined
 def create_session(run: Row) -> int:
     """A session comes and its `init` block runs at once; gives its row, which is in no list yet."""
     s = new_row(run)
@@ -72,6 +72,12 @@ def create_session(run: Row) -> int:
         run_init(run, s)
     session_at(run, s).entry = START_OF_SESSION
     return s
+
+
+@kernel
+def add_session(run: Row) -> None:
+    """A session comes without an arrival, and is ready."""
+    make_ready(run, create_session(run))
 
 
 @kernel
@@ -195,7 +201,7 @@ def run_session(run: Row, s: int) -> None:
         if kind == OpKind.HOLD:
             outcome = join_pool(run, s, o)
             if outcome == REJECTED:
-                remove_session(run, s)
+                turn_away(run, s)
             if outcome != ADMITTED or goes_nowhere(run, o):
                 return
         elif kind == OpKind.LEAVE:
@@ -216,7 +222,7 @@ def do_what_is_due(run: Row) -> None:
         run.n_due = 0
     while run.n_due > 0:
         run.n_due -= 1
-        make_ready(run, create_session(run))
+        add_session(run)
 
 
 @kernel
