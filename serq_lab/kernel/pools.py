@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from serq_lab.kernel.cache.entries import TOLERANCE, round_up
-from serq_lab.kernel.cache.eviction import make_room, takes_lead
+from serq_lab.kernel.cache.eviction import is_room, make_room, takes_lead
 from serq_lab.kernel.cache.prefixes import consume
 from serq_lab.kernel.evaluation import evaluate, fail, quantity, resolve, set_slot
 from serq_lab.kernel.records import FailureKind
@@ -270,10 +270,9 @@ def make_free(run: Row, a: int, units: float) -> None:
     """Evict, if there is need to, what is cached in the way of `units` more for an allocation."""
     allocation = allocation_at(run, a)
     p = allocation.pool
-    shown = pool_shown_at(run, p)
     if rarely(units == math.inf):
         fail(run, FailureKind.ENDLESS_UNITS, op_at(run, allocation.op).span, units)
-    if not shown.used + shown.cached + units <= pool_at(run, p).cap + TOLERANCE:
+    if not is_room(run, p, units):
         make_room(run, p, units)
 
 

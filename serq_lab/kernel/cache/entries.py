@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from serq_lab.kernel.evaluation import set_slot, vector_of
-from serq_lab.kernel.storage.access import load_float, store_float
+from serq_lab.kernel.storage.access import load_float, rarely, store_float
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.state import ensure_entries, ensure_snapshots, entry_at, own_at, pool_at
 
@@ -18,8 +18,8 @@ TOLERANCE = 1e-9  # of `used + cached <= cap`
 
 @inlined
 def round_up(units: float, block: float) -> float:
-    """Units as they are allocated; `block` is NaN for a pool without blocks."""
-    if block > 0.0:
+    """Units as they are allocated; `block` is NaN for a pool without blocks, and then nothing is divided in vain."""
+    if rarely(block > 0.0):
         return np.ceil(units / block) * block
     return units
 
@@ -27,7 +27,7 @@ def round_up(units: float, block: float) -> float:
 @inlined
 def round_down(units: float, block: float) -> float:
     """Units as they are cached."""
-    if block > 0.0:
+    if rarely(block > 0.0):
         return np.floor(units / block) * block
     return units
 

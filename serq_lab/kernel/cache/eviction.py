@@ -228,6 +228,13 @@ def finish_spill(run: Row, p: int) -> None:
     start_ownerless_job(run, pool_at(run, pool.spilled_from).spill_stage, pool.spilled_work)
 
 
+@inlined
+def is_room(run: Row, p: int, units: float) -> bool:
+    """Whether `units` more fit beside what is used and cached."""
+    shown = pool_shown_at(run, p)
+    return shown.used + shown.cached + units <= pool_at(run, p).cap + TOLERANCE
+
+
 @kernel
 def make_room(run: Row, p: int, units: float) -> bool:
     """Evict until `units` more fit beside what is used and cached; false if they do not fit even in an empty cache.
@@ -236,16 +243,16 @@ def make_room(run: Row, p: int, units: float) -> bool:
     """
     at = p
     while True:
-        pool, shown = pool_at(run, at), pool_shown_at(run, at)
+        pool = pool_at(run, at)
         wanted = units if at == p else pool.spilled
-        is_room = shown.used + shown.cached + wanted <= pool.cap + TOLERANCE
-        e = -1 if is_room else choose_victim(run, at)
+        fits = is_room(run, at, wanted)
+        e = -1 if fits else choose_victim(run, at)
         if e >= 0:
             tier = evict(run, at, e, wanted)
             if tier >= 0:
                 at = tier
         elif at == p:
-            return is_room
+            return fits
         else:
             finish_spill(run, at)
             at = pool.spilled_from

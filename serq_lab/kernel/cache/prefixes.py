@@ -13,7 +13,7 @@ from serq_lab.kernel.cache.entries import (
     round_down,
     unlink_entry,
 )
-from serq_lab.kernel.cache.eviction import make_room
+from serq_lab.kernel.cache.eviction import is_room, make_room
 from serq_lab.kernel.evaluation import vector_of
 from serq_lab.kernel.statistics import set_cached
 from serq_lab.kernel.storage.memory import Row, kernel
@@ -26,7 +26,7 @@ def put_entry(run: Row, p: int, s: int, units: float) -> None:
     if not units > 0.0:
         return
     drop_entry(run, p, s)
-    if not make_room(run, p, units):
+    if not is_room(run, p, units) and not make_room(run, p, units):
         pool = pool_at(run, p)
         units = round_down(pool.cap - pool_shown_at(run, p).used, pool.block)
         if not units > 0.0:
