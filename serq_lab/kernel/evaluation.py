@@ -36,6 +36,7 @@ def fail(run: Row, kind: int, span: int, value: float) -> None:
         board.failure = kind
         board.failure_span = span
         board.failure_value = value
+        board.may_be_over = 1
 
 
 @inlined

@@ -16,7 +16,7 @@ from serq_lab.kernel.invariants.checks import Invariants
 from serq_lab.kernel.leaving import end_lease
 from serq_lab.kernel.pools import serve_pools
 from serq_lab.kernel.records import FailureKind, Records
-from serq_lab.kernel.sessions import MOST_AT_AN_INSTANT, add_session, create_session, run_ready
+from serq_lab.kernel.sessions import MOST_AT_AN_INSTANT, add_session, create_session, next_ready, run_session
 from serq_lab.kernel.stages import end_job, end_shared_job, rate_stage
 from serq_lab.kernel.statistics import record_gauges, restart_averages, show_iteration, touch_all
 from serq_lab.kernel.step.decoding import run_on
@@ -63,25 +63,39 @@ def arrive(run: Row) -> int:
 
 @inlined
 def settle(run: Row, s: int) -> None:
-    """Run session s, if that is not -1, and every ready one, and serve the pools, until nothing is ready; then the
-    stages go on, gauges are read."""
+    """Run session s, if that is not -1, and then all that is open at this instant."""
     run.n_at_instant = 0
     while True:
-        if rarely(not run_ready(run, s)):
-            run.may_be_over = 1
-            return
+        if s < 0:
+            if run.n_open == 0:
+                break
+            s = next_session(run)
+            if s < 0:
+                break
+        run_session(run, s)
         s = -1
-        if run.n_waiting == 0:
-            break
-        serve_pools(run)
-        if run.ready_head < 0:
-            break
-    if rarely(run.is_simple == 0):
-        settle_others(run)
     close_top(run)
 
 
 @kernel
+def next_session(run: Row) -> int:
+    """The next session to run at this instant. Every ready one does, and the pools are served, until nothing is ready;
+    then the stages go on, gauges are read, and there is none: -1."""
+    while True:
+        s = next_ready(run)
+        if s >= 0:
+            return s
+        if board_at(run, 0).failure != 0:
+            return -1
+        serve_pools(run)
+        if run.ready_head < 0:
+            break
+    if run.is_simple == 0:
+        settle_others(run)
+    return -1
+
+
+@inlined
 def settle_others(run: Row) -> None:
     """What settles behind sessions and pools: stages that share or run iterations, flows, gauges."""
     run.are_pools_stale = 0
@@ -91,8 +105,6 @@ def settle_others(run: Row) -> None:
         rate_flows(run)
     if run.n_gauges > 0:
         record_gauges(run)
-    if board_at(run, 0).failure != 0:
-        run.may_be_over = 1
 
 
 @kernel
@@ -176,7 +188,7 @@ def has_stopped(run: Row) -> bool:
 @inlined
 def is_over(run: Row) -> bool:
     """Whether the run has stopped, or has no event left up to the horizon; behind the last one is one at no time."""
-    if rarely(run.may_be_over != 0) and has_stopped(run):
+    if rarely(board_at(run, 0).may_be_over != 0) and has_stopped(run):
         return True
     return rarely(not item_at(heap_at(run, EVENTS), 0).time <= run.horizon)
 
@@ -189,7 +201,6 @@ def check_progress(run: Row) -> None:
         is_iteration = event.tag % TAG_KINDS == EventKind.ITERATION_END
         span = stage_at(run, event.tag // TAG_KINDS).cost_span if is_iteration else -1
         fail(run, FailureKind.NO_PROGRESS, span, MOST_AT_AN_INSTANT)
-        run.may_be_over = 1
     run.progress_at = event.time + run.horizon * LEAST_PROGRESS
     run.progress_events = run.events + MOST_AT_AN_INSTANT
 

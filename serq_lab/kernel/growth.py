@@ -66,6 +66,7 @@ def stall(run: Row, s: int, a: int, units: float) -> None:
     session.place = Place.GROWING
     if nobody_waits(run, p):
         run.n_waiting += 1
+        run.n_open += 1
     pool.grower_tail = append_session(run, s, pool.grower_tail)
     if pool.grower_head < 0:
         pool.grower_head = s

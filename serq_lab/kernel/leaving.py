@@ -216,3 +216,4 @@ def remove_session(run: Row, s: int) -> None:
         run.ended += 1
     if run.arrival_kind == ArrivalKind.CLOSED:
         run.n_due += 1
+        run.n_open += 1

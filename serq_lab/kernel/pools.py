@@ -145,7 +145,7 @@ def is_turned_away(run: Row, head: int, s: int) -> bool:
 @inlined
 def is_next(run: Row, p: int) -> bool:
     """Whether a session that joins the queue now would be the next to be looked at: then it need not join it."""
-    is_alone = run.ready_head < 0 and run.n_waiting == 0 and run.n_due == 0
+    is_alone = run.n_open + run.is_simple == 1
     return is_alone and run.is_planning == 0 and pool_at(run, p).via < 0
 
 
@@ -162,6 +162,7 @@ def enqueue(run: Row, s: int, p: int) -> None:
     pool = pool_at(run, p)
     if nobody_waits(run, p):
         run.n_waiting += 1
+        run.n_open += 1
     pool.queue_tail = append_session(run, s, pool.queue_tail)
     if pool.queue_head < 0:
         pool.queue_head = s
@@ -174,6 +175,7 @@ def enqueue_first(run: Row, s: int, p: int) -> None:
     pool, session = pool_at(run, p), session_at(run, s)
     if nobody_waits(run, p):
         run.n_waiting += 1
+        run.n_open += 1
     session.previous, session.next = -1, pool.queue_head
     if pool.queue_head >= 0:
         session_at(run, pool.queue_head).previous = s
@@ -194,6 +196,7 @@ def dequeue(run: Row, s: int, p: int) -> None:
     unlink_session(run, s)
     if nobody_waits(run, p):
         run.n_waiting -= 1
+        run.n_open -= 1
     change_queued(run, p, -1.0)
 
 
@@ -347,6 +350,7 @@ def leave_growers(run: Row, p: int, s: int) -> None:
     unlink_session(run, s)
     if nobody_waits(run, p):
         run.n_waiting -= 1
+        run.n_open -= 1
 
 
 @kernel

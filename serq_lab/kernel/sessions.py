@@ -187,6 +187,7 @@ def run_session(run: Row, s: int) -> None:
     """Carry out a session's statements until it waits, joins the ready list or ends."""
     board = board_at(run, 0)
     run.asking = s
+    session_at(run, s).place = Place.RUNNING
     o = session_at(run, s).entry
     while True:
         o = call_statements(run.go, o, vector_of(run, s), run.board)
@@ -215,13 +216,14 @@ def run_session(run: Row, s: int) -> None:
 
 
 @kernel
-def do_what_is_due(run: Row) -> None:
-    """Before the next session runs: a run that goes nowhere stops, new sessions replace those that have ended."""
+def replace_sessions(run: Row) -> None:
+    """New sessions come for those that have ended; a run that goes nowhere stops."""
     if run.going_nowhere >= 0:
         stop_going_nowhere(run, run.going_nowhere)
-        run.n_due = 0
+        return
     while run.n_due > 0:
         run.n_due -= 1
+        run.n_open -= 1
         add_session(run)
 
 
@@ -240,31 +242,27 @@ def stop_going_nowhere(run: Row, s: int) -> None:
 
 
 @inlined
-def run_ready(run: Row, s: int) -> bool:
-    """Run session s, if that is not -1, then every ready session, as far as they go, those that become ready too;
-    false when the run has failed."""
-    board = board_at(run, 0)
-    while True:
-        if s < 0:
-            if rarely(run.n_due > 0):
-                do_what_is_due(run)
-            if run.ready_head < 0:
-                return board.failure == 0
-            s = take_ready(run)
-            run.n_at_instant += 1
-            if rarely(run.n_at_instant > MOST_AT_AN_INSTANT):
-                run.going_nowhere = s
-                run.n_due += 1
-            if rarely(board.failure != 0):
-                return False
-        session_at(run, s).place = Place.RUNNING
-        run_session(run, s)
-        s = -1
+def next_ready(run: Row) -> int:
+    """The first of the ready sessions, taken out of their list; -1 if there is none, or the run has failed."""
+    if run.n_due > 0:
+        replace_sessions(run)
+    if run.ready_head < 0 or board_at(run, 0).failure != 0:
+        return -1
+    s = take_ready(run)
+    run.n_at_instant += 1
+    if run.n_at_instant > MOST_AT_AN_INSTANT:
+        run.going_nowhere = s
+        run.n_due += 1
+        run.n_open += 1
+    return s
 
 
 @kernel
 def run_admitted(run: Row) -> None:
-    """As `run_ready`, while a step stage plans an iteration: a pool that a session comes to is not served yet."""
+    """Run every ready session while a step stage plans an iteration: a pool that one comes to is not served yet."""
     run.is_planning = 1
-    run_ready(run, -1)
+    s = next_ready(run)
+    while s >= 0:
+        run_session(run, s)
+        s = next_ready(run)
     run.is_planning = 0

@@ -166,6 +166,7 @@ class ClosureCompiler:
             failure.value = int(kind)
             ctypes.c_int64.from_address(board + 8 * HEADER_SLOTS["failure_span"]).value = self.span_number(span)
             store_float(board + 8 * HEADER_SLOTS["failure_value"], value)
+            ctypes.c_int64.from_address(board + 8 * HEADER_SLOTS["may_be_over"]).value = 1
 
 
 def _next_of_stream(board: int, stream: int, column: int) -> float:

@@ -321,6 +321,7 @@ class Body:
             b.store(I64(int(kind)), failure)
             b.store(I64(self.owner.span_number(span)), self.board_word("failure_span"))
             b.store(value, self.board_place("failure_value"))
+            b.store(I64(1), self.board_word("may_be_over"))
 
     def _phi(self, values: list[tuple[ir.Value, ir.Block]]) -> ir.Value:
         """The value of whichever block this one was reached from."""

@@ -71,6 +71,7 @@ def make_ready(run: Row, s: int) -> None:
     else:
         session_at(run, run.ready_tail).next = s
     run.ready_tail = s
+    run.n_open += 1
 
 
 @inlined
@@ -78,6 +79,7 @@ def take_ready(run: Row) -> int:
     """The first of the ready list, taken out of it."""
     s = run.ready_head
     run.ready_head = session_at(run, s).next
+    run.n_open -= 1
     return s
 
 
@@ -94,4 +96,5 @@ def leave_ready(run: Row, s: int) -> None:
         session_at(run, before).next = following
     if run.ready_tail == s:
         run.ready_tail = before
+    run.n_open -= 1
     session_at(run, s).next = -1

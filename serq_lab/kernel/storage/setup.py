@@ -161,6 +161,7 @@ def initial_run(
     run["n_stages"], run["n_gauges"] = len(stages), n_gauges
     run["n_steps"] = np.count_nonzero(stages["kind"] == StageKind.STEP)
     run["is_simple"] = n_gauges == 0 and stages["is_simple"].all()
+    run["n_open"] = 1 - run["is_simple"]
     run["reallocate"], run["events"] = REALLOCATE_ADDRESS, -1  # the start is not counted
     for name in ("ready_head", "ready_tail", "free_session", "free_allocation", "free_entry", "asking", "going_nowhere",
                  "flow_head", "flow_tail", "free_hop", "flow_event", "pending_flow"):  # fmt: skip
@@ -244,7 +245,7 @@ class Simulation:
     def _fill_run(self) -> None:
         tables, run = self.tables, self.runs[0]
         run["horizon"], run["warmup"], run["limit"] = tables.horizon, tables.warmup, tables.limit
-        run["population"], run["may_be_over"] = tables.population, tables.limit > 0
+        run["population"], self.header["may_be_over"] = tables.population, tables.limit > 0
         run["window_end"] = tables.warmup + (tables.horizon - tables.warmup) / N_WINDOWS
 
     def _fill_trace(self, trace: TraceTables, words: NDArray[np.void]) -> None:
@@ -326,11 +327,6 @@ def gap_edges() -> NDArray[np.float64]:
     """The edges of the bins of token gaps: whole powers of 1.01."""
     least = -(N_GAP_EDGES // 2)
     return np.array([GAP_BIN_RATIO**k for k in range(least, least + N_GAP_EDGES)])
-
-
-def copied(rows: NDArray[np.void]) -> NDArray[np.void]:
-    """A copy of an array of records, in one piece: numpy goes field by field."""
-    return rows.view(np.uint8).copy().view(rows.dtype)
 
 
 def _counted(gaps: NDArray[np.void]) -> NDArray[np.float64]:

@@ -142,7 +142,7 @@ SCRATCH = record(value=F8)
 # operation that a session hands to the kernel.
 BOARD = record(
     member=I8, argument=F8, is_warm=I8, turns=I8, observations=I8, reallocate=I8,
-    streams=I8, refill=I8, failure=I8, failure_span=I8, failure_value=F8, now=F8,
+    streams=I8, refill=I8, may_be_over=I8, failure=I8, failure_span=I8, failure_value=F8, now=F8,
     size=F8, age=F8, last=F8, waiting=F8, present=F8, residents=F8, decoders=F8, kv_decode=F8, kv_prefill=F8,
     tokens=F8, prefilled=F8, attention=F8, decoding=F8, admission=F8, remaining=F8,
 )  # fmt: skip
@@ -173,12 +173,13 @@ RUN = record(
     is_simple=I8,  # its stages are, and it has no gauges
     is_calm=I8, is_stepwise=I8,
     # counters and clocks
-    now=F8, order=I8, may_be_over=I8, has_open_top=I8, is_planning=I8, events=I8, arrivals=I8, ended=I8,
+    now=F8, order=I8, has_open_top=I8, is_planning=I8, events=I8, arrivals=I8, ended=I8,
     live=I8, admission=I8, n_preemptions=I8, n_at_instant=I8,
     n_evictions_seen=I8,  # of what a session had cached that waits for a pool, and may read it in its header
     are_pools_stale=I8,  # something changed in them behind the last settling
     progress_events=I8, progress_at=F8, asking=I8, failed_at=F8, live_area=F8, live_since=F8,
     n_due=I8, going_nowhere=I8,  # sessions to replace, or one that runs over and over while time stands still
+    n_open=I8,  # at an instant: sessions that are ready or due, pools where somebody waits; one more unless `is_simple`
     window=I8, window_start_area=F8, window_end=F8,
     # lists
     ready_head=I8, ready_tail=I8, free_session=I8, n_sessions=I8, free_allocation=I8, n_allocations=I8,
