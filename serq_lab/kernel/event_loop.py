@@ -24,17 +24,19 @@ from serq_lab.kernel.step.iteration import end_iteration, start_iteration
 from serq_lab.kernel.step.tokens import count_equal_gaps
 from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.entry import entry
-from serq_lab.kernel.storage.event_heap import EVENTS, close_top, next_time, schedule
+from serq_lab.kernel.storage.event_heap import first_time, next_time, open_queue, schedule
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.setup import RunTables, Simulation
 from serq_lab.kernel.storage.state import (
+    ORDERS_AT,
     TAG_KINDS,
+    TAGS_AT,
     EventKind,
     IterationKind,
     allocation_at,
     board_at,
-    heap_at,
-    item_at,
+    front_at,
+    front_time_at,
     session_at,
     stage_at,
 )
@@ -74,7 +76,6 @@ def settle(run: Row, s: int) -> None:
                 break
         run_session(run, s)
         s = -1
-    close_top(run)
 
 
 @kernel
@@ -190,30 +191,30 @@ def is_over(run: Row) -> bool:
     """Whether the run has stopped, or has no event left up to the horizon; behind the last one is one at no time."""
     if rarely(board_at(run, 0).may_be_over != 0) and has_stopped(run):
         return True
-    return rarely(not item_at(heap_at(run, EVENTS), 0).time <= run.horizon)
+    return rarely(not first_time(run) <= run.horizon)
 
 
 @kernel
 def check_progress(run: Row) -> None:
     """Stop the run if time has all but stood still over very many events."""
-    event = item_at(heap_at(run, EVENTS), 0)
-    if event.time < run.progress_at:
-        is_iteration = event.tag % TAG_KINDS == EventKind.ITERATION_END
-        span = stage_at(run, event.tag // TAG_KINDS).cost_span if is_iteration else -1
+    time, tag = first_time(run), front_at(run, TAGS_AT + run.n_front).value
+    if time < run.progress_at:
+        is_iteration = tag % TAG_KINDS == EventKind.ITERATION_END
+        span = stage_at(run, tag // TAG_KINDS).cost_span if is_iteration else -1
         fail(run, FailureKind.NO_PROGRESS, span, MOST_AT_AN_INSTANT)
-    run.progress_at = event.time + run.horizon * LEAST_PROGRESS
+    run.progress_at = time + run.horizon * LEAST_PROGRESS
     run.progress_events = run.events + MOST_AT_AN_INSTANT
 
 
 @inlined
 def handle_next(run: Row) -> int:
     """Let time pass to the next event and carry it out; gives what `handle` gives."""
-    event = item_at(heap_at(run, EVENTS), 0)
-    time, order, tag = event.time, event.order, event.tag
+    n = run.n_front
+    time, order, tag = front_time_at(run, n).value, front_at(run, ORDERS_AT + n).value, front_at(run, TAGS_AT + n).value
+    run.n_front = n - 1
     run.now = time
     board_at(run, 0).now = time
     run.events += 1
-    run.has_open_top = 1
     return handle(run, tag % TAG_KINDS, tag // TAG_KINDS, order)
 
 
@@ -263,6 +264,7 @@ def finish(run: Row) -> None:
 def run_slice(run: Row, n: int) -> bool:
     """Handle n events; true when the run is over. Python gives it an array of one RUN record."""
     if run.order == 0:
+        open_queue(run)
         schedule(run, 0.0, EventKind.START, 0)
     if run_events(run, n):
         finish(run)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from serq_lab.kernel.evaluation import NO_SESSION, evaluate
 from serq_lab.kernel.statistics import count_job_in, count_job_out
 from serq_lab.kernel.step.residents import join_residents, leave_residents
-from serq_lab.kernel.storage.access import rarely
+from serq_lab.kernel.storage.access import bits_of, rarely
 from serq_lab.kernel.storage.event_heap import push, remove_at, schedule, schedule_at
 from serq_lab.kernel.storage.lists import append_session, free_row, make_ready, unlink_session
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
@@ -262,7 +262,7 @@ def share_stage(run: Row, s: int, i: int) -> None:
     advance_clock(run, i)
     session.started_at = run.now
     session.mark = stage.clock + session.work
-    push(run, stage.heap, session.mark, run.order, s)
+    push(run, stage.heap, bits_of(session.mark), run.order, s)
     run.order += 1
     mark_dirty(run, i)
 

@@ -12,6 +12,7 @@ import serq_lab
 from serq_lab.kernel.invariants.checks import Invariants
 from serq_lab.kernel.invariants.reading import InvariantError
 from serq_lab.kernel.storage import state
+from serq_lab.kernel.storage.access import FRONT_ROOM
 from serq_lab.kernel.storage.setup import Simulation
 from tests.kernel.running import simulation_of
 
@@ -83,14 +84,27 @@ def damage_ready(s: Simulation) -> None:
     s.runs["ready_head"] = 3
 
 
-def damage_top(s: Simulation) -> None:
-    s.runs["has_open_top"] = 1
+def front(s: Simulation) -> np.ndarray:  # type: ignore[type-arg]
+    return np.frombuffer((ctypes.c_char * (24 * FRONT_ROOM)).from_address(int(s.runs["front"][0])), np.float64)
+
+
+def damage_first_event(s: Simulation) -> None:
+    front(s)[s.runs["n_front"][0]] = 0.0
+
+
+def damage_event_orders(s: Simulation) -> None:
+    front(s)[FRONT_ROOM + 1] = front(s)[FRONT_ROOM + 2]
 
 
 def damage_events(s: Simulation) -> None:
+    front(s)[1] = 0.0
+
+
+def damage_heap_of_events(s: Simulation) -> None:
     heap = s.heaps[0]
-    items = np.frombuffer((ctypes.c_char * (int(heap["n"]) * 24)).from_address(int(heap["items"])), state.HEAP_ITEM)
-    items["time"][-1] = 0.0
+    heap["n"] = 1
+    items = np.frombuffer((ctypes.c_char * 24).from_address(int(heap["items"])), state.HEAP_ITEM)
+    items["time"], items["order"] = 1.0, 10**9
 
 
 def damage_queue_link(s: Simulation) -> None:
@@ -217,8 +231,10 @@ def damage_job_event(s: Simulation) -> None:
 DAMAGES = {
     damage_time: "is in the past|time went back",
     damage_ready: "session 3 is still ready",
-    damage_top: "the event that was handled is still there",
-    damage_events: "in the heap of events item",
+    damage_first_event: "is in the past",
+    damage_event_orders: "two are of one order",
+    damage_events: "in the queue of events",
+    damage_heap_of_events: "in the queue of events",
     damage_queue_link: "the queue of pool 0 is .* forwards",
     damage_queue_circle: "the queue of pool 0 turns in a circle",
     damage_queue_tail: "the queue of pool 0 is .*, and its last is said to be",

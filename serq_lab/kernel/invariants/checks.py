@@ -7,8 +7,6 @@ what the kernel has counted. `event_loop.py` asks it when a run is to be checked
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from serq_lab.kernel.invariants.reading import PARTS_OF_CAP, TOLERANCE, State, is_sum
@@ -48,6 +46,7 @@ class Invariants:
         self._check_time()
         for h in range(len(state.simulation.heaps)):
             self._check_heap(h)
+        self._check_events()
         self._check_allocations()
         self._check_places()
         self._check_sessions()
@@ -68,11 +67,10 @@ class Invariants:
         now = float(run["now"])
         state.need(now >= self.now, f"time went back from {self.now!r}")
         state.need(run["ready_head"] == -1, f"session {run['ready_head']} is still ready")
-        state.need(run["has_open_top"] == 0, "the event that was handled is still there")
         self.now = now
 
     def _check_heap(self, h: int) -> None:
-        """Items are in order, and no two of one order; events are not in the past."""
+        """Items are in order, and no two of one order."""
         state = self.state
         what = "the heap of events" if h == 0 else f"the heap of stage {h - 1}"
         items = state.items(h)
@@ -81,10 +79,18 @@ class Invariants:
             parent = (i - 1) // 2
             state.need(keys[parent] < keys[i], f"in {what} item {i} {keys[i]} is below {keys[parent]}")
         state.need(len({order for _, order in keys}) == len(keys), f"in {what} two items are of one order")
-        if h == 0:
-            state.events = dict(zip(items["order"].tolist(), items["tag"].tolist(), strict=True))
-            early = [key for key in keys[:1] if not (key[0] >= self.now or math.isnan(key[0]))]
-            state.need(not early, f"the next event {early} is in the past")
+
+    def _check_events(self) -> None:
+        """Those of the front are in order, before all of the heap, and not in the past."""
+        state = self.state
+        front, rest = state.front(), state.items(0)
+        events = np.concatenate([front, rest])
+        keys = list(zip(events["time"].tolist(), events["order"].tolist(), strict=True))
+        for i in range(1, min(len(front) + 1, len(keys))):
+            state.need(keys[i - 1] < keys[i], f"in the queue of events {keys[i]} comes behind {keys[i - 1]}")
+        state.events = dict(zip(events["order"].tolist(), events["tag"].tolist(), strict=True))
+        state.need(len(state.events) == len(keys), "in the queue of events two are of one order")
+        state.need(not keys or keys[0][0] >= self.now, f"the next event {keys[:1]} is in the past")
 
     # ------------------------------------------------------------- sessions
 

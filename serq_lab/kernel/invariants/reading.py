@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from serq_lab.kernel.storage.access import FRONT_ROOM
 from serq_lab.kernel.storage.setup import Simulation
 from serq_lab.kernel.storage.state import ALLOCATION, ENTRY, HEAP_ITEM, HOP, OWN, SESSION, Place
 
@@ -83,6 +84,12 @@ class State:
         self.need(previous == [-1, *found][: len(found)], f"{what} is {found} forwards, with {previous} before them")
         self.need((found or [-1])[-1] == tail, f"{what} is {found}, and its last is said to be {tail}")
         return found
+
+    def front(self) -> NDArray[np.void]:
+        """The events of the front, the next one first."""
+        columns = rows_at(self.run["front"], 3 * FRONT_ROOM, np.dtype(np.int64)).reshape(3, FRONT_ROOM)
+        n = int(self.run["n_front"])
+        return np.ascontiguousarray(columns[:, n:0:-1].T).view(HEAP_ITEM).reshape(-1)
 
     def items(self, h: int) -> NDArray[np.void]:
         heap = self.simulation.heaps[h]

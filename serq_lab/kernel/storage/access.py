@@ -21,9 +21,11 @@ import numpy as np
 from serq_lab.kernel.storage import plain
 from serq_lab.kernel.storage.memory import Row, inlined
 from serq_lab.kernel.storage.plain import (
+    FRONT_ROOM,
     bits_of,
     call_expression,
     call_statements,
+    insert_in_order,
     is_before,
     load_float,
     rarely,
@@ -32,8 +34,8 @@ from serq_lab.kernel.storage.plain import (
 )
 
 __all__ = [
-    "ROW_ACCESSES", "RowAccess", "bits_of", "call_expression", "call_statements", "growth_of", "is_before",
-    "load_float", "rarely", "reallocate", "rows_of", "store_float",
+    "FRONT_ROOM", "ROW_ACCESSES", "RowAccess", "bits_of", "call_expression", "call_statements", "growth_of",
+    "insert_in_order", "is_before", "load_float", "rarely", "reallocate", "rows_of", "store_float",
 ]  # fmt: skip
 
 LEAST_ROOM = 256  # rows of a table that has grown once

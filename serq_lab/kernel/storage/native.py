@@ -13,7 +13,7 @@ from numba import from_dtype, types
 from numba.extending import intrinsic
 
 from serq_lab.kernel.storage import plain
-from serq_lab.kernel.storage.access import ROW_ACCESSES, RowAccess
+from serq_lab.kernel.storage.access import FRONT_ROOM, ROW_ACCESSES, RowAccess
 
 _BIT, _BYTE, _WORD, _WIDE, _REAL = ir.IntType(1), ir.IntType(8), ir.IntType(64), ir.IntType(128), ir.DoubleType()
 _REALS = _REAL.as_pointer()
@@ -41,7 +41,9 @@ def _with_arity(typed: Callable[..., Any], n: int) -> Any:
         return intrinsic(lambda typing, a, b: typed(typing, a, b))
     if n == 3:
         return intrinsic(lambda typing, a, b, c: typed(typing, a, b, c))
-    return intrinsic(lambda typing, a, b, c, d: typed(typing, a, b, c, d))
+    if n == 4:
+        return intrinsic(lambda typing, a, b, c, d: typed(typing, a, b, c, d))
+    return intrinsic(lambda typing, a, b, c, d, e: typed(typing, a, b, c, d, e))
 
 
 def _declared(builder: Any, name: str, kind: ir.FunctionType) -> Any:
@@ -80,6 +82,38 @@ def _is_before(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.icmp_signed("<", joined(*args[:2]), joined(*args[2:]))
 
 
+_LANES = FRONT_ROOM // 2
+_VECTOR = ir.VectorType(_WORD, _LANES)
+
+
+def _insert_in_order(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """In vectors: what is due later stays, the others move one place on. Half a front is enough for few."""
+    b = builder
+    front, n, *values = args
+    columns = [b.inttoptr(b.add(front, _WORD(8 * FRONT_ROOM * k)), _VECTOR.as_pointer()) for k in range(3)]
+    fresh = [_spread(b, value) for value in values]
+    with b.if_then(b.icmp_signed(">=", n, _WORD(_LANES - 1))):
+        _insert_in_half(b, columns, fresh, 1)
+    _insert_in_half(b, columns, fresh, 0)
+    return context.get_dummy_value()
+
+
+def _insert_in_half(b: Any, columns: list[Any], fresh: list[Any], half: int) -> None:
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [2 * _LANES - 1, *range(_LANES - 1)])
+    places = [b.gep(column, [_WORD(half)]) for column in columns]
+    here = [b.load(place, align=64) for place in places]
+    before = [b.load(column, align=64) for column in columns] if half else here  # in the first half that stays anyway
+    moved = [b.shuffle_vector(own, other, lanes) for own, other in zip(here, before, strict=True)]
+    stays, follows = b.icmp_signed(">", here[0], fresh[0]), b.icmp_signed(">", moved[0], fresh[0])
+    for k, place in enumerate(places):
+        b.store(b.select(stays, here[k], b.select(follows, fresh[k], moved[k])), place, align=64)
+
+
+def _spread(b: Any, value: Any) -> Any:
+    first = b.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.IntType(32)(0))
+    return b.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES))
+
+
 def _rarely(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     kind = ir.FunctionType(_BIT, [_BIT, _BIT])
     return builder.call(_declared(builder, "llvm.expect.i1", kind), [args[0], _BIT(0)])
@@ -96,6 +130,7 @@ def native_forms() -> dict[Callable[..., Any], Any]:
         plain.store_float: _instruction(types.void, [address, types.float64], _store),
         plain.bits_of: _instruction(types.int64, [types.float64], _bits),
         plain.is_before: _instruction(types.boolean, four, _is_before),
+        plain.insert_in_order: _instruction(types.void, [address] * 5, _insert_in_order),
         plain.rarely: _instruction(types.boolean, [types.boolean], _rarely),
     }
     return forms | {access.function: _row(access) for access in ROW_ACCESSES}

@@ -70,6 +70,20 @@ def is_before(bits: int, order: int, other_bits: int, other_order: int) -> bool:
     return (bits, order) < (other_bits, other_order)
 
 
+FRONT_ROOM = 16  # places: one that is never due, and behind it those of 15 events, the latest first
+
+
+def insert_in_order(front: int, n: int, bits: int, order: int, tag: int) -> None:
+    """Put an event into a front of n: in front of all that are due at its time or before."""
+    words = (ctypes.c_int64 * (3 * FRONT_ROOM)).from_address(int(front))
+    at = int(n) + 1
+    while words[at - 1] <= bits:
+        at -= 1
+    for column, value in zip(range(0, 3 * FRONT_ROOM, FRONT_ROOM), (bits, order, tag), strict=True):
+        words[column + at + 1 : column + n + 2] = words[column + at : column + n + 1]
+        words[column + at] = int(value)
+
+
 def rarely(condition: bool) -> bool:
     """The condition itself."""
     return condition

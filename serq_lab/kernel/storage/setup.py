@@ -24,6 +24,7 @@ from serq_lab.kernel.records import (
     SampleRecords,
     StageRecords,
 )
+from serq_lab.kernel.storage.access import FRONT_ROOM
 from serq_lab.kernel.storage.memory import REALLOCATE_ADDRESS, RawBlock, SpareBlocks, free
 from serq_lab.kernel.storage.state import (
     BOARD,
@@ -128,7 +129,8 @@ def image_of(
     header = np.zeros(1, dtype=BOARD)
     header["reallocate"], header["refill"] = REALLOCATE_ADDRESS, refill_address()
     arrays: dict[str, NDArray[Any]] = {
-        "runs": runs, "pools": pools, "stages": stages, "heaps": np.zeros(1 + len(stages), dtype=HEAP),
+        "front": empty_front(), "runs": runs, "pools": pools, "stages": stages,
+        "heaps": np.zeros(1 + len(stages), dtype=HEAP),
         "observations": np.zeros(n_observations, dtype=OBSERVATION),
         "gauges": np.array([(expression, 0, 0, 0) for expression in gauges], dtype=GAUGE),
         "windows": np.full(N_WINDOWS, np.nan).view(WINDOW), "scratch": np.zeros(2 * n_keys, dtype=SCRATCH),
@@ -144,8 +146,12 @@ def image_of(
     for name in ("observations", "streams"):
         header[name] = parts[name].start * WORD.itemsize
     words = np.concatenate([array.reshape(-1).view(np.int64) for array in arrays.values()])
-    places = [slot for slot, name in enumerate(runs.dtype.names or ()) if name in parts]
-    places += [parts["board"].start + slot for slot, name in enumerate(BOARD.names or ()) if name in parts]
+    places = [
+        parts[owner].start + slot
+        for owner, dtype in (("runs", RUN), ("board", BOARD))
+        for slot, name in enumerate(dtype.names or ())
+        if name in parts
+    ]
     tables = {name: (parts[name], array.dtype) for name, array in arrays.items()}
     return Image(words, places, tables, np.flatnonzero(stages["kind"] == StageKind.STEP).tolist())
 
@@ -199,8 +205,8 @@ class Simulation:
     def __init__(self, tables: RunTables) -> None:
         self.tables = tables
         image = tables.image
-        words = image.words.copy()
-        memory, start = memoryview(words), ctypes.addressof(ctypes.c_char.from_buffer(words))
+        memory, start = aligned(image.words)
+        words = np.frombuffer(memory, dtype=np.int64)
         for place in image.places:
             memory[place] += start
 
@@ -320,6 +326,23 @@ class Simulation:
             used_area=shown["used_area"], cached_area=shown["cached_area"],
             queue_area=shown["queued_area"], holders_area=shown["holders_area"], **columns,
         )  # fmt: skip
+
+
+def empty_front() -> NDArray[np.int64]:
+    """The front of the events with none in it."""
+    front = np.zeros(3 * FRONT_ROOM, dtype=np.float64)
+    front[0] = np.inf
+    return front.view(WORD)
+
+
+def aligned(words: NDArray[np.int64]) -> tuple[Any, int]:
+    """A copy that starts at a cache line, as the vectors of the front must, and its address."""
+    n = len(words)
+    memory = np.empty(n + 7, dtype=np.int64)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    skipped = -start % 64 // 8
+    memory[skipped : skipped + n] = words
+    return memoryview(memory)[skipped : skipped + n], start + 8 * skipped
 
 
 @cache

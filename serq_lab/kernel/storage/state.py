@@ -10,7 +10,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from serq_lab.kernel.storage.access import growth_of, rows_of
+from serq_lab.kernel.storage.access import FRONT_ROOM, growth_of, rows_of
 from serq_lab.kernel.storage.tables import CLAIM, EXPRESSION, F8, I8, OP, REFRESH, TARGET, record
 
 
@@ -105,10 +105,12 @@ class IterationKind(IntEnum):
     BOTH = 3
 
 
-# Events in `order` of scheduling; also the marks of a ps stage, `order` that of starting.
+# Events behind those of the front, `order` that of scheduling; also the marks of a ps stage, `order` that of starting.
 HEAP = record(items=I8, items_room=I8, n=I8, span=I8)
 HEAP_ITEM = record(time=F8, order=I8, tag=I8)
 HEAP_KEY = record(bits=I8, order=I8, tag=I8)  # the same with the bits of the time, which compare in fewer instructions
+# The front of the queue of events: the bits of their times, their orders, their tags.
+ORDERS_AT, TAGS_AT = FRONT_ROOM, 2 * FRONT_ROOM
 TAG_KINDS = 16  # an event's tag is its subject times this, plus its kind
 
 
@@ -160,7 +162,7 @@ STAGE_SHOWN = record(
 _TABLES = {
     "ops": OP, "claims": CLAIM, "targets": TARGET, "expressions": EXPRESSION, "refreshes": REFRESH,
     "sessions": SESSION, "allocations": ALLOCATION, "hops": HOP, "entries": ENTRY, "owns": OWN,
-    "pools": POOL, "stages": STAGE, "heaps": HEAP, "gauges": GAUGE, "windows": WINDOW,
+    "front": WORD, "pools": POOL, "stages": STAGE, "heaps": HEAP, "gauges": GAUGE, "windows": WINDOW,
     "trace_rows": TRACE_ROW, "trace_sessions": TRACE_SESSION, "trace_words": WORD, "gap_edges": SCRATCH,
     "scratch": SCRATCH, "board": BOARD, "pools_shown": POOL_SHOWN, "stages_shown": STAGE_SHOWN,
 }  # fmt: skip
@@ -173,7 +175,7 @@ RUN = record(
     is_simple=I8,  # its stages are, and it has no gauges
     is_calm=I8, is_stepwise=I8,
     # counters and clocks
-    now=F8, order=I8, has_open_top=I8, is_planning=I8, events=I8, arrivals=I8, ended=I8,
+    now=F8, order=I8, n_front=I8, is_planning=I8, events=I8, arrivals=I8, ended=I8,
     live=I8, admission=I8, n_preemptions=I8, n_at_instant=I8,
     n_evictions_seen=I8,  # of what a session had cached that waits for a pool, and may read it in its header
     are_pools_stale=I8,  # something changed in them behind the last settling
@@ -216,6 +218,8 @@ pool_shown_at = rows_of(RUN, "pools_shown", POOL_SHOWN, is_fixed=True)
 stage_shown_at = rows_of(RUN, "stages_shown", STAGE_SHOWN, is_fixed=True)
 item_at = rows_of(HEAP, "items", HEAP_ITEM)
 key_at = rows_of(HEAP, "items", HEAP_KEY)
+front_at = rows_of(RUN, "front", WORD, is_fixed=True)
+front_time_at = rows_of(RUN, "front", SCRATCH, is_fixed=True)
 gap_edge_at = rows_of(RUN, "gap_edges", SCRATCH, is_fixed=True)
 gap_at = rows_of(STAGE, "gaps", GAP, is_fixed=True)
 change_at = rows_of(GAUGE, "changes", CHANGE)
