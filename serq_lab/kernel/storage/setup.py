@@ -328,7 +328,7 @@ class Simulation:
         )  # fmt: skip
 
 
-def empty_front() -> NDArray[np.int64]:
+def empty_front() -> NDArray[np.void]:
     """The front of the events with none in it."""
     front = np.zeros(3 * FRONT_ROOM, dtype=np.float64)
     front[0] = np.inf
