@@ -75,7 +75,7 @@ FRONT_ROOM = 16  # places: one that is never due, and behind it those of 15 even
 
 def insert_in_order(front: int, n: int, bits: int, order: int, tag: int) -> None:
     """Put an event into a front of n: in front of all that are due at its time or before."""
-    words = (ctypes.c_int64 * (3 * FRONT_ROOM)).from_address(int(front))
+    words: Any = (ctypes.c_int64 * (3 * FRONT_ROOM)).from_address(int(front))
     at = int(n) + 1
     while words[at - 1] <= bits:
         at -= 1

@@ -338,7 +338,7 @@ def empty_front() -> NDArray[np.void]:
 def aligned(words: NDArray[np.int64]) -> tuple[Any, int]:
     """A copy that starts at a cache line, as the vectors of the front must, and its address."""
     n = len(words)
-    memory = np.empty(n + 7, dtype=np.int64)
+    memory: Any = np.empty(n + 7, dtype=np.int64)
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     skipped = -start % 64 // 8
     memory[skipped : skipped + n] = words
