@@ -43,7 +43,7 @@ def draw_deployment(program: Program) -> Axes:
     """
     model, way = program.model, way_of(program.model)
     n_places = 2 + max(len(way.stages), LEAST_STAGES)
-    (ax,) = new_axes(width=1.0 + 1.9 * n_places, heights=(3.8 if model.pools else 2.4,))
+    (ax,) = new_axes(width=1.0 + 1.9 * n_places, heights=(_inches(model),))
     ax.set_axis_off()
     ax.set_aspect("equal")
     at: dict[Place, Point] = {stage: (STEP * (k + 1), STAGES_AT) for k, stage in enumerate(way.stages)}
@@ -60,9 +60,16 @@ def draw_deployment(program: Program) -> Axes:
     if unvisited:
         ax.set_title(f"not visited: {', '.join(unvisited)}", fontsize=SMALL, loc="left")
     ax.set_xlim(-0.9, at[END][0] + 0.9)
-    ax.set_ylim(STAGES_AT - 1.6, POOLS_AT + 1.2 if model.pools else STAGES_AT + 1.3)
+    tops = [POOLS_AT - HEIGHT / 2 + _height(pool_words(model, row)) for row in range(len(model.pools))]
+    ax.set_ylim(STAGES_AT - 1.6, max(tops, default=STAGES_AT + 1.0) + 0.3)
     describe(ax, words(model, way))
     return ax
+
+
+def _inches(model: m.Model) -> float:
+    """How high the picture is: the pools with the most words tell."""
+    n_lines = max((pool_words(model, row).count("\n") for row in range(len(model.pools))), default=-1)
+    return 2.4 if n_lines < 0 else 3.8 + 0.22 * max(0, n_lines - 2)
 
 
 def stage_words(family: m.Stage, constants: m.Constants, row: int) -> str:
@@ -73,17 +80,23 @@ def stage_words(family: m.Stage, constants: m.Constants, row: int) -> str:
     return f"fifo, {n} server{'s' if n > 1 else ''}"
 
 
-def pool_words(family: m.Pool, constants: m.Constants, row: int) -> str:
-    """Capacity and rules of a pool, as ``cap 10, queue by key``."""
+def pool_words(model: m.Model, row: int) -> str:
+    """Capacity and rules of a pool, a line each, as ``cap 10`` and ``queue by key``."""
+    family, constants = model.pools[row], model.constants
     words = [f"cap {shortest(constants.caps[row])}"]
     if not math.isnan(constants.blocks[row]):
         words.append(f"blocks of {shortest(constants.blocks[row])}")
+    if family.admit_via is not None:
+        words.append(f"admit via {_label(model.stages[family.admit_via.family])}")
     if family.queue_keys is not None:
         words.append("queue by key")
     if family.evict_keys is not None:
         words.append("evict by key")
     if family.preempt != "none":
         words.append(f"preempt {family.preempt}")
+    if family.spill is not None:
+        words.append(f"spill to {_label(model.pools[family.spill.pool.family])}")
+        words.append(f"via {_label(model.stages[family.spill.stage.family])}")
     return "\n".join(words)
 
 
@@ -96,7 +109,7 @@ def _draw_pools(ax: Axes, model: m.Model, way: Way, at: dict[Place, Point]) -> N
         family = model.pools[row]
         taken = max(wanted[row], taken + WIDTH + 0.4)
         point = (taken, POOLS_AT)
-        _box(ax, point, _label(family), pool_words(family, model.constants, row), AMBER, family.size)
+        _box(ax, point, _label(family), pool_words(model, row), AMBER, family.size)
         for stage in way.held.get(row, ()):
             x, y = at[stage]
             ax.plot(
@@ -113,9 +126,14 @@ def _middle(numbers: list[float]) -> float:
     return sum(numbers) / len(numbers)
 
 
+def _height(below: str) -> float:
+    """Of a box with such words."""
+    return HEIGHT + 0.22 * below.count("\n")
+
+
 def _box(ax: Axes, middle: Point, name: str, below: str, colour: str, size: int | None) -> None:
     """A box with a name and small words; a pile of them for an array."""
-    height = HEIGHT + 0.22 * below.count("\n")
+    height = _height(below)
     for k in reversed(range(1 if size is None else min(size, 3))):
         corner = (middle[0] - WIDTH / 2 + 0.09 * k, middle[1] - HEIGHT / 2 + 0.09 * k)
         ax.add_patch(
@@ -215,7 +233,7 @@ def words(model: m.Model, way: Way) -> str:
         for (start, end), pools in way.moves.items()
     ]
     pools = [
-        f'pool "{family.name}" ({pool_words(family, model.constants, row).replace(chr(10), ", ")}) held at '
+        f'pool "{family.name}" ({pool_words(model, row).replace(chr(10), ", ")}) held at '
         + (", ".join(name(stage) for stage in sorted(way.held.get(row, ()))) or "no stage")
         for row, family in enumerate(model.pools)
     ]

@@ -92,3 +92,21 @@ def test_the_picture_names_everything() -> None:
     assert "cap 100\nblocks of 16\nqueue by key" in texts
     assert "waits for\nkv[3],\nslots" in texts
     assert ax.get_title(loc="left") == "not visited: spare"
+
+
+def test_the_rules_of_a_pool_are_there_and_fit() -> None:
+    program = serq_lab.compile("""
+      pool kv { cap 100; block 16; admit via engine; preempt lifo; evict by (age);
+                spill host via pcie (0.01 * size) when (size > 1); }
+      pool host { cap 1000; }
+      stage engine : step { budget 512; cost 0.01; }
+      stage pcie : fifo;
+      workload { arrive poisson(0.5); init { set n = ~exp(30); } }
+      session { hold kv (n) { run engine prefill (n); } cache (n); end; }
+      run { horizon 100; }
+    """)
+    ax = draw_deployment(program)
+    rules = "cap 100, blocks of 16, admit via engine, evict by key, preempt lifo, spill to host, via pcie"
+    assert rules in alt_text(ax)
+    (bottom, top), (kv,) = ax.get_ylim(), [text for text in ax.texts if text.get_text() == "kv"]
+    assert bottom < kv.get_position()[1] < top - 0.3
