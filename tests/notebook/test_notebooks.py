@@ -127,7 +127,7 @@ class Kernel:
         self.manager, self.client = start_new_kernel()
 
     def start(self, cell: str) -> str:
-        return str(self.client.execute(cell))
+        return str(self.client.execute(cell, stop_on_error=False))  # what comes behind an error is wanted too
 
     def reply(self, message: str) -> dict[str, Any]:
         while True:
