@@ -60,7 +60,8 @@ def _only_writing() -> Iterator[list[Any]]:
     """Let numba write code and do nothing with it; gives the list in which its libraries gather, one a function."""
     library: Any = codegen.JITCodeLibrary
     generator: Any = codegen.JITCPUCodegen
-    own = library.finalize, library.add_linking_library, generator.set_env
+    record: Any = types.Record
+    own = library.finalize, library.add_linking_library, generator.set_env, record.__repr__
     written: list[Any] = []
 
     def finalize(self: Any) -> None:
@@ -68,12 +69,13 @@ def _only_writing() -> Iterator[list[Any]]:
         written.append(self)
 
     library.finalize = finalize
+    record.__repr__ = lambda self: self.name  # else all fields are spelled out again in every pass
     library.add_linking_library = lambda self, other: None
     generator.set_env = lambda self, name, environment: None
     try:
         yield written
     finally:
-        library.finalize, library.add_linking_library, generator.set_env = own
+        library.finalize, library.add_linking_library, generator.set_env, record.__repr__ = own
 
 
 def _linked(entry: Any, written: list[Any], name: str) -> str:
