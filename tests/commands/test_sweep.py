@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -155,7 +156,8 @@ def test_ranges_without_an_end(text: str) -> None:
 def test_on_a_terminal_without_the_sign(queue: str) -> None:
     command = [sys.executable, "-m", "serq_lab.cli", "sweep", queue, "--over", "Lambda=0.2,0.5", "--replications", "2"]
     root = PROGRAMS.parents[1]
-    done = subprocess.run(command, capture_output=True, cwd=root, env={"PYTHONIOENCODING": "ascii", "PATH": ""})
+    home = {name: os.environ[name] for name in ("HOME", "XDG_CACHE_HOME") if name in os.environ}  # with the engine
+    done = subprocess.run(command, capture_output=True, cwd=root, env={"PYTHONIOENCODING": "ascii", "PATH": "", **home})
     assert done.returncode == 0
     assert b"+/-" in done.stdout
     assert done.stderr == b""
