@@ -77,7 +77,8 @@ def _compile(function: Callable[..., Any], run: np.dtype[Any]) -> bytes:
 
 
 _APART = """
-import pickle, sys
+import gc, pickle, sys
+gc.set_threshold(100_000, 50, 50)  # nearly all that numba makes lives to the end: a tenth of the time went into looking
 sys.path[:], module, name, run = pickle.load(sys.stdin.buffer)
 from importlib import import_module
 from serq_lab.kernel.storage.compilation import compile_entry
