@@ -339,8 +339,6 @@ class Program:
             return self._lowered
 
     def _prepared(self, lets: Mapping[str, Value], settings: Settings) -> tuple[Model, LoweredProgram, Constants]:
-        if not lets and all(setting is None for setting in settings.values()):
-            return self.model, self.lowered(), self.model.constants
         try:
             values = constants.evaluate(self.model, lets, **settings)
             is_of_this_shape = values.structure == self.model.constants.structure

@@ -24,7 +24,7 @@ from serq_lab.kernel.step.iteration import end_iteration, start_iteration
 from serq_lab.kernel.step.tokens import count_equal_gaps
 from serq_lab.kernel.storage.access import rarely
 from serq_lab.kernel.storage.entry import entry
-from serq_lab.kernel.storage.event_heap import first_time, next_time, open_queue, schedule
+from serq_lab.kernel.storage.event_heap import next_time, open_queue, schedule
 from serq_lab.kernel.storage.memory import Row, inlined, kernel
 from serq_lab.kernel.storage.setup import RunTables, Simulation
 from serq_lab.kernel.storage.state import (
@@ -191,13 +191,13 @@ def is_over(run: Row) -> bool:
     """Whether the run has stopped, or has no event left up to the horizon; behind the last one is one at no time."""
     if rarely(board_at(run, 0).may_be_over != 0) and has_stopped(run):
         return True
-    return rarely(not first_time(run) <= run.horizon)
+    return rarely(not next_time(run) <= run.horizon)
 
 
 @kernel
 def check_progress(run: Row) -> None:
     """Stop the run if time has all but stood still over very many events."""
-    time, tag = first_time(run), front_at(run, TAGS_AT + run.n_front).value
+    time, tag = next_time(run), front_at(run, TAGS_AT + run.n_front).value
     if time < run.progress_at:
         is_iteration = tag % TAG_KINDS == EventKind.ITERATION_END
         span = stage_at(run, tag // TAG_KINDS).cost_span if is_iteration else -1

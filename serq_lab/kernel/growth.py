@@ -11,12 +11,12 @@ from serq_lab.kernel.flows import remove_flow
 from serq_lab.kernel.leaving import held_on, turn_away, undo_hold
 from serq_lab.kernel.pools import (
     come_to_hold,
+    count_waiting,
     dequeue,
     enqueue_first,
     free_hold,
     grow_allocation,
     leave_growers,
-    nobody_waits,
 )
 from serq_lab.kernel.records import FailureKind
 from serq_lab.kernel.stages import take_job
@@ -64,9 +64,7 @@ def stall(run: Row, s: int, a: int, units: float) -> None:
     pool, session = pool_at(run, p), session_at(run, s)
     session.grow_allocation, session.grow_units = a, units
     session.place = Place.GROWING
-    if nobody_waits(run, p):
-        run.n_waiting += 1
-        run.n_open += 1
+    count_waiting(run, p, 1)
     pool.grower_tail = append_session(run, s, pool.grower_tail)
     if pool.grower_head < 0:
         pool.grower_head = s

@@ -150,19 +150,19 @@ def is_next(run: Row, p: int) -> bool:
 
 
 @inlined
-def nobody_waits(run: Row, p: int) -> bool:
-    """Whether a pool has neither queue nor growers; `n_waiting` counts the pools of which that is not so."""
+def count_waiting(run: Row, p: int, change: int) -> None:
+    """Just before somebody comes to wait in a pool (1) or behind who has left (-1): count it if nobody else waits."""
     pool = pool_at(run, p)
-    return pool.queue_head < 0 and pool.grower_head < 0
+    if pool.queue_head < 0 and pool.grower_head < 0:
+        run.n_waiting += change
+        run.n_open += change
 
 
 @inlined
 def enqueue(run: Row, s: int, p: int) -> None:
     """Put a session at the back of a pool's queue."""
     pool = pool_at(run, p)
-    if nobody_waits(run, p):
-        run.n_waiting += 1
-        run.n_open += 1
+    count_waiting(run, p, 1)
     pool.queue_tail = append_session(run, s, pool.queue_tail)
     if pool.queue_head < 0:
         pool.queue_head = s
@@ -173,9 +173,7 @@ def enqueue(run: Row, s: int, p: int) -> None:
 def enqueue_first(run: Row, s: int, p: int) -> None:
     """Put a session at the front of a pool's queue."""
     pool, session = pool_at(run, p), session_at(run, s)
-    if nobody_waits(run, p):
-        run.n_waiting += 1
-        run.n_open += 1
+    count_waiting(run, p, 1)
     session.previous, session.next = -1, pool.queue_head
     if pool.queue_head >= 0:
         session_at(run, pool.queue_head).previous = s
@@ -194,9 +192,7 @@ def dequeue(run: Row, s: int, p: int) -> None:
     if pool.queue_tail == s:
         pool.queue_tail = session.previous
     unlink_session(run, s)
-    if nobody_waits(run, p):
-        run.n_waiting -= 1
-        run.n_open -= 1
+    count_waiting(run, p, -1)
     change_queued(run, p, -1.0)
 
 
@@ -348,9 +344,7 @@ def leave_growers(run: Row, p: int, s: int) -> None:
     if pool.grower_tail == s:
         pool.grower_tail = session.previous
     unlink_session(run, s)
-    if nobody_waits(run, p):
-        run.n_waiting -= 1
-        run.n_open -= 1
+    count_waiting(run, p, -1)
 
 
 @kernel

@@ -61,19 +61,20 @@ class Members:
         capacities: list[float] = []
         if self._have_flows:
             lets = constants.lets
-            capacities = [value(s.capacity, lets) if s.is_flow and s.capacity else 0.0 for s in self._families]
+            values = [value(s.capacity, lets) if s.is_flow and s.capacity else 0.0 for s in self._families]
+            capacities = spread(values, self._stage_sizes)
         servers = [inf if s.kind == "delay" else n for s, n in zip(self._families, constants.servers, strict=True)]
         return MemberNumbers(
             caps=spread(constants.caps, self._pool_sizes),
             blocks=spread(constants.blocks, self._pool_sizes),
             servers=spread(servers, self._stage_sizes),
-            flow_capacities=spread(capacities, self._stage_sizes),
+            flow_capacities=capacities,
         )
 
 
 def spread(values: Sequence[float], sizes: Sequence[int]) -> list[float]:
     """The value of each family, once a member."""
-    return [value for value, n in zip(values, sizes, strict=False) for _ in range(n)]
+    return [value for value, n in zip(values, sizes, strict=True) for _ in range(n)]
 
 
 def joined(sizes: Sequence[int], targets: Sequence[m.Target | None], firsts: Sequence[int]) -> list[int]:

@@ -18,7 +18,9 @@ from serq_lab.report.text import shortest
 from serq_lab.semantics import model as m
 
 STEP = 2.6  # from one place to the next
-WIDTH, HEIGHT = 1.7, 0.9  # of a box
+WIDTH, HEIGHT = 1.7, 0.9  # of a box with one line of small words
+LINE = 0.22  # of each further one
+ROOMY = HEIGHT + 2 * LINE  # pools up to here need no higher picture
 STAGES_AT, POOLS_AT = 0.0, 2.1
 LEAST_STAGES = 2  # so that a small program is not drawn large
 NARROW = 10  # characters between two boxes
@@ -43,7 +45,9 @@ def draw_deployment(program: Program) -> Axes:
     """
     model, way = program.model, way_of(program.model)
     n_places = 2 + max(len(way.stages), LEAST_STAGES)
-    (ax,) = new_axes(width=1.0 + 1.9 * n_places, heights=(_inches(model),))
+    tallest = max((_height(pool_words(model, row)) for row in range(len(model.pools))), default=0.0)
+    height = 3.8 + max(0.0, tallest - ROOMY) if model.pools else 2.4
+    (ax,) = new_axes(width=1.0 + 1.9 * n_places, heights=(height,))
     ax.set_axis_off()
     ax.set_aspect("equal")
     at: dict[Place, Point] = {stage: (STEP * (k + 1), STAGES_AT) for k, stage in enumerate(way.stages)}
@@ -60,16 +64,10 @@ def draw_deployment(program: Program) -> Axes:
     if unvisited:
         ax.set_title(f"not visited: {', '.join(unvisited)}", fontsize=SMALL, loc="left")
     ax.set_xlim(-0.9, at[END][0] + 0.9)
-    tops = [POOLS_AT - HEIGHT / 2 + _height(pool_words(model, row)) for row in range(len(model.pools))]
-    ax.set_ylim(STAGES_AT - 1.6, max(tops, default=STAGES_AT + 1.0) + 0.3)
+    top = POOLS_AT - HEIGHT / 2 + tallest if model.pools else STAGES_AT + 1.0
+    ax.set_ylim(STAGES_AT - 1.6, top + 0.3)
     describe(ax, words(model, way))
     return ax
-
-
-def _inches(model: m.Model) -> float:
-    """How high the picture is: the pools with the most words tell."""
-    n_lines = max((pool_words(model, row).count("\n") for row in range(len(model.pools))), default=-1)
-    return 2.4 if n_lines < 0 else 3.8 + 0.22 * max(0, n_lines - 2)
 
 
 def stage_words(family: m.Stage, constants: m.Constants, row: int) -> str:
@@ -128,7 +126,7 @@ def _middle(numbers: list[float]) -> float:
 
 def _height(below: str) -> float:
     """Of a box with such words."""
-    return HEIGHT + 0.22 * below.count("\n")
+    return HEIGHT + LINE * below.count("\n")
 
 
 def _box(ax: Axes, middle: Point, name: str, below: str, colour: str, size: int | None) -> None:

@@ -243,11 +243,13 @@ def evaluate(
     ProgramError
         When an override names no let, or a value breaks a rule: all such faults together.
     """
+    given = {"horizon": horizon, "warmup": warmup, "seed": seed, "arrivals": arrivals}
+    if not overrides and all(setting is None for setting in given.values()):
+        return model.constants
     faults = Faults()
     table = _let_table(model, overrides, faults)
     if not faults.errors:
         check_requirements(model.requirements, table, faults)
-        given = {"horizon": horizon, "warmup": warmup, "seed": seed, "arrivals": arrivals}
         settings = settings_values(model.settings, model.arrivals, table.values, given, faults)
     if faults.errors:
         raise ProgramError(in_order(faults.errors, model.source))

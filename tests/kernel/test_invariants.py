@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import serq_lab
 from serq_lab.kernel.invariants.checks import Invariants
@@ -84,7 +85,7 @@ def damage_ready(s: Simulation) -> None:
     s.runs["ready_head"] = 3
 
 
-def front(s: Simulation) -> np.ndarray:  # type: ignore[type-arg]
+def front(s: Simulation) -> NDArray[np.float64]:
     return np.frombuffer((ctypes.c_char * (24 * FRONT_ROOM)).from_address(int(s.runs["front"][0])), np.float64)
 
 

@@ -154,17 +154,12 @@ def _refill_module() -> ir.Module:
     b = ir.IRBuilder(function.append_basic_block())
     base = function.args[0]
 
-    def spread(x: ir.Value) -> ir.Value:
-        kind = ir.VectorType(x.type, LANES)
-        first = b.insert_element(ir.Constant(kind, ir.Undefined), x, I32(0))
-        return b.shuffle_vector(first, first, _splat(vector, 0))
-
     start: list[ir.Value] = [_splat(vector, x) for x in SIGMA]
     for i in range(8):
-        start.append(spread(b.trunc(b.load(b.gep(base, [I64(KEY_AT + i)])), I32)))
+        start.append(spread(b, b.trunc(b.load(b.gep(base, [I64(KEY_AT + i)])), I32), LANES))
     counter_place = b.gep(base, [I64(COUNTER_AT)])
     counter = b.load(counter_place)
-    blocks = b.add(spread(counter), ir.Constant(wide, list(range(LANES))))
+    blocks = b.add(spread(b, counter, LANES), ir.Constant(wide, list(range(LANES))))
     start += [b.trunc(blocks, vector), b.trunc(b.lshr(blocks, _splat(wide, 32)), vector)]
     start += [_splat(vector, 0), _splat(vector, 0)]
     rotate = ir.Function(module, ir.FunctionType(vector, [vector] * 3), f"llvm.fshl.v{LANES}i32")
@@ -192,6 +187,12 @@ def _write_draws(b: ir.IRBuilder, words: list[ir.Value], uniforms: ir.Value) -> 
         drawn = logarithm(operations, b.fsub(_splat(real, 1.0), uniform))
         for at, values in ((A_BLOCK * k, uniform), (N_UNIFORMS + A_BLOCK * k, drawn)):
             b.store(values, b.bitcast(b.gep(uniforms, [I64(at)]), real.as_pointer()), align=8)
+
+
+def spread(b: ir.IRBuilder, x: ir.Value, n: int) -> ir.Value:
+    """A vector of n times the same value."""
+    first = b.insert_element(ir.Constant(ir.VectorType(x.type, n), ir.Undefined), x, I32(0))
+    return b.shuffle_vector(first, first, _splat(ir.VectorType(I32, n), 0))
 
 
 def _splat(kind: ir.VectorType, x: float) -> ir.Constant:

@@ -182,14 +182,8 @@ def refill_front(run: Row) -> None:
 
 
 @inlined
-def first_time(run: Row) -> float:
+def next_time(run: Row) -> float:
     """When the next event is due, which is at the end of the front then; infinite if none is."""
     if rarely(run.n_front == 0):
         refill_front(run)
     return front_time_at(run, run.n_front).value
-
-
-@kernel
-def next_time(run: Row) -> float:
-    """As `first_time`, for who does not look at every event."""
-    return first_time(run)

@@ -12,6 +12,7 @@ from llvmlite import ir
 from numba import from_dtype, types
 from numba.extending import intrinsic
 
+from serq_lab.kernel.draws.streams import spread
 from serq_lab.kernel.storage import plain
 from serq_lab.kernel.storage.access import FRONT_ROOM, ROW_ACCESSES, RowAccess
 
@@ -91,7 +92,7 @@ def _insert_in_order(context: Any, builder: Any, signature: Any, args: Any) -> A
     b = builder
     front, n, *values = args
     columns = [b.inttoptr(b.add(front, _WORD(8 * FRONT_ROOM * k)), _VECTOR.as_pointer()) for k in range(3)]
-    fresh = [_spread(b, value) for value in values]
+    fresh = [spread(b, value, _LANES) for value in values]
     with b.if_then(b.icmp_signed(">=", n, _WORD(_LANES - 1))):
         _insert_in_half(b, columns, fresh, 1)
     _insert_in_half(b, columns, fresh, 0)
@@ -109,11 +110,6 @@ def _insert_in_half(b: Any, columns: list[Any], fresh: list[Any], half: int) -> 
         b.store(b.select(stays, here[k], b.select(follows, fresh[k], moved[k])), place, align=64)
 
 
-def _spread(b: Any, value: Any) -> Any:
-    first = b.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.IntType(32)(0))
-    return b.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES))
-
-
 def _rarely(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     kind = ir.FunctionType(_BIT, [_BIT, _BIT])
     return builder.call(_declared(builder, "llvm.expect.i1", kind), [args[0], _BIT(0)])
@@ -121,15 +117,15 @@ def _rarely(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 def native_forms() -> dict[Callable[..., Any], Any]:
     """What stands in native code for each function of `plain.py` and `access.rows_of` that the kernel calls."""
-    address, addresses, four = types.int64, [types.int64] * 3, [types.int64] * 4
+    address, addresses = types.int64, [types.int64] * 3
     forms: dict[Callable[..., Any], Any] = {
         plain.call_expression: _instruction(types.float64, addresses, _call(_EXPRESSION)),
-        plain.call_statements: _instruction(types.int64, four, _call(_STATEMENTS)),
+        plain.call_statements: _instruction(types.int64, [address] * 4, _call(_STATEMENTS)),
         plain.reallocate: _instruction(types.int64, addresses, _reallocate),
         plain.load_float: _instruction(types.float64, [address], _load),
         plain.store_float: _instruction(types.void, [address, types.float64], _store),
         plain.bits_of: _instruction(types.int64, [types.float64], _bits),
-        plain.is_before: _instruction(types.boolean, four, _is_before),
+        plain.is_before: _instruction(types.boolean, [address] * 4, _is_before),
         plain.insert_in_order: _instruction(types.void, [address] * 5, _insert_in_order),
         plain.rarely: _instruction(types.boolean, [types.boolean], _rarely),
     }

@@ -148,8 +148,8 @@ BOARD = record(
     size=F8, age=F8, last=F8, waiting=F8, present=F8, residents=F8, decoders=F8, kv_decode=F8, kv_prefill=F8,
     tokens=F8, prefilled=F8, attention=F8, decoding=F8, admission=F8, remaining=F8,
 )  # fmt: skip
-# What is averaged over time has its integral beside it, up to `since` (`statistics.py`); `load` is 1 while a job is
-# present, or for shared stages the part of the capacity in use.
+# What is averaged over time has its integral beside it, up to `since` (`statistics.py`); `load` is that part
+# of a stage's capacity which flows use; others have 1 while a job is present, and do not keep it.
 POOL_SHOWN = record(
     used=F8, cached=F8, queued=F8, holders=F8, used_area=F8, cached_area=F8, queued_area=F8, holders_area=F8, since=F8,
     cap=F8, block=F8,

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serq_lab.kernel.storage.event_heap import (
-    first_time,
     next_time,
     open_queue,
     push,
@@ -125,7 +124,7 @@ class Queue:
     def handle(self) -> None:
         """Take the next event, and let its time come."""
         time, order = self.expected.pop(0)
-        assert next_time(self.run) == first_time(self.run) == time
+        assert next_time(self.run) == time
         n = int(self.run.n_front)
         assert front_at(self.run, ORDERS_AT + n).value == order
         assert front_at(self.run, TAGS_AT + n).value == order * TAG_KINDS + EventKind.LEASE_END
